@@ -1,0 +1,14 @@
+//! codriver: a terminal pairing console. One coding agent drives, a second one, the peer, reads along and reviews.
+//!
+//! The rooms and the arrows between them are drawn in `docs/architecture.md` and held by `tests/layers.rs`.
+
+pub mod config;
+pub mod demo;
+pub mod flow;
+pub mod limits;
+pub mod pairing;
+pub mod plain;
+pub mod recording;
+pub mod refusal;
+pub mod screen;
+pub mod world;

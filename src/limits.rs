@@ -1,0 +1,26 @@
+//! Every bound of the product in one place (systems.md G and A).
+
+use std::time::Duration;
+
+/// Longest wait for the end of a peer's turn unless a caller says otherwise (A.10).
+pub const TURN_TIMEOUT: Duration = Duration::from_secs(300);
+/// How long the normalised screen must stand still before a turn without an end mark is over (A.10).
+pub const QUIET: Duration = Duration::from_millis(400);
+/// How many of the last non-empty lines the busy, idle and dialog rules look at (A.10).
+pub const TAIL_LINES: usize = 12;
+/// Rows of scrollback kept per pane (A.11).
+pub const SCROLLBACK: usize = 10_000;
+/// Pause between the pasted text and the submit key (A.9).
+pub const SUBMIT_DELAY: Duration = Duration::from_millis(250);
+/// Largest message typed into a pane, in bytes (A.9).
+pub const MESSAGE_BYTES: usize = 64 * 1024;
+/// Longest a synchronized frame may hold the screen back (issue ROUND 2).
+pub const FRAME_CAP: Duration = Duration::from_millis(150);
+/// Smallest screen the emulator is ever asked for.
+pub const MIN_COLS: u16 = 2;
+/// Smallest screen the emulator is ever asked for.
+pub const MIN_ROWS: u16 = 1;
+/// Largest screen a recording or a flag may ask for, each way.
+pub const MAX_SIDE: u16 = 2_000;
+/// Longest piece of outside text quoted in an error or a detail, in bytes (0.4, G).
+pub const QUOTE_BYTES: usize = 300;

@@ -1,0 +1,3 @@
+//! The program: parses, runs, prints the one error.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Outside text made safe to show (systems.md 0.5).

@@ -1,0 +1,1 @@
+//! Records: terminal recordings, events, receipts and the session file (interface.md 5).

@@ -1,0 +1,1 @@
+//! The outside: one file per outside thing, no decisions.
