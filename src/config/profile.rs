@@ -1,0 +1,145 @@
+//! A harness profile: how an agent is found, started, typed at and read, and on which version each part was proven.
+//!
+//! The bundled ones are the files of `assets/harness/`; a machine file changes them key by key. Every table here derives
+//! `JsonSchema` too: the check of a settings file and `config schema` are made from it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::pattern::{Pattern, Patterns};
+use super::value::{Millis, size, size_schema};
+use crate::screen::Size;
+
+/// All that codriver knows about one agent program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Profile {
+    /// Name of the harness: the profile's file name or its table in the settings. Not a key of the file.
+    #[serde(skip)]
+    pub name: String,
+    /// Name of the agent as shown to a person.
+    pub title: String,
+    /// Process names the agent runs under, for a pane whose harness was not declared.
+    pub binaries: Vec<String>,
+    /// Argument vector that starts the agent; the program is looked up on PATH. `{self}` is this executable.
+    pub command: Vec<String>,
+    /// Arguments that make the program print its version and end.
+    pub version_args: Vec<String>,
+    /// Arguments added when the agent drives.
+    pub driver_args: Vec<String>,
+    /// Arguments added when the agent is the peer, which never writes.
+    pub peer_args: Vec<String>,
+    /// Variables added to the child's environment.
+    pub env: BTreeMap<String, String>,
+    /// Variables added to the peer's environment only.
+    pub peer_env: BTreeMap<String, String>,
+    /// Variables taken out of the child's environment.
+    pub env_remove: Vec<String>,
+    /// What this launch really lets the peer do, in words for its brief.
+    pub allows: String,
+    /// Parts of this profile that were proven, each with the version it was proven on.
+    pub proven: Vec<Proven>,
+    /// Lines that show the agent at rest.
+    pub idle_regex: Patterns,
+    /// Lines that show the agent at work; they win over those at rest.
+    pub busy_regex: Patterns,
+    /// Lines that show a dialog the person must answer.
+    pub blocked_regex: Patterns,
+    /// Window title while the agent works.
+    pub title_busy: Option<Pattern>,
+    /// Window title while the agent rests.
+    pub title_idle: Option<Pattern>,
+    /// The agent's own state reports (OSC 7501).
+    pub osc_state: OscState,
+    /// Glyphs of the agent's spinner, beside the braille patterns; they are ignored when a screen is compared.
+    pub spinner: String,
+    /// What is typed to begin a new conversation; empty for an agent without a reset.
+    pub reset_command: String,
+    /// Pause between the typed reset command and the submit key.
+    pub reset_pause_ms: Option<Millis>,
+    /// Pause between the pasted text and the submit key.
+    pub submit_pause_ms: Option<Millis>,
+    /// Whether the submit key also waits until the screen stands still.
+    pub submit_when_quiet: bool,
+    /// How long the screen must stand still before a turn without an end mark is over.
+    pub quiet_ms: Option<Millis>,
+    /// Distance of the two equal readings asked of an agent that draws parts of an answer late; 0 for none.
+    pub settle_ms: Millis,
+    /// How many of the last non-empty lines the idle, busy and blocked rules look at.
+    #[schemars(range(min = 1, max = 200))]
+    pub tail_lines: Option<u16>,
+    /// Rows the window is made tall for a moment when the reply does not fit; 0 for never.
+    #[schemars(range(max = 2000))]
+    pub stretch_rows: u16,
+    /// Size of the peer's screen without a console, as COLSxROWS.
+    #[serde(deserialize_with = "size")]
+    #[schemars(schema_with = "size_schema")]
+    pub size: Option<Size>,
+    /// The agent's exact text beside the screen.
+    pub channel: Channel,
+    /// Folders and files a confined peer may still write.
+    pub writable: Vec<String>,
+    /// How the screen is read.
+    pub screen: ScreenRules,
+}
+
+impl Profile {
+    /// The version on which `part` was proven, if it was.
+    pub fn proven_on(&self, part: &str) -> Option<&str> {
+        self.proven
+            .iter()
+            .find(|proven| proven.part == part)
+            .map(|proven| proven.version.as_str())
+    }
+}
+
+/// One part of a profile and the version of the agent it was proven on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Proven {
+    /// The part: `launch`, `read-only`, `submit`, `reset`, `state`, `screen`, `dialogs` or `channel`.
+    pub part: String,
+    /// The agent's version.
+    pub version: String,
+}
+
+/// Words of the agent's own state reports (OSC 7501), by what they mean.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OscState {
+    /// The agent works.
+    pub busy: Vec<String>,
+    /// The turn is over.
+    pub rest: Vec<String>,
+    /// The turn ended in an error.
+    pub failed: Vec<String>,
+}
+
+impl OscState {
+    /// Whether the agent reports no state at all.
+    pub fn is_empty(&self) -> bool {
+        self.busy.is_empty() && self.rest.is_empty() && self.failed.is_empty()
+    }
+}
+
+/// Where the agent's exact text can be had beside the screen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Channel {
+    /// Nowhere: the screen stands alone.
+    #[default]
+    None,
+    /// Claude's stop hook and session log.
+    ClaudeHook,
+    /// Codex's rollout file.
+    CodexRollout,
+    /// Opencode's local interface.
+    OpencodeApi,
+}
+
+/// How the agent's screen is read (A.11).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScreenRules {}
