@@ -1,1 +1,7 @@
 //! The outside: one file per outside thing, no decisions.
+
+pub mod clock;
+pub mod process;
+pub mod program;
+pub mod pty;
+pub mod random;

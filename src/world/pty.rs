@@ -1,0 +1,556 @@
+//! A pseudo-terminal with a child in it: start, read, write, resize, end.
+//!
+//! The child gets a session and a controlling terminal of its own, and an environment that is exactly the one given.
+//! It is reaped last of all: as long as its entry stands, its number, which is also that of its group and session,
+//! cannot pass to a stranger, so that a signal to the group never reaches one.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::future::poll_fn;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use pty_process::{Command, Size};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::process::Child;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::limits;
+use crate::world::process::{self, Process, ProcessId};
+use crate::world::program::{self, ProgramError};
+
+/// Name of an environment entry that, when given, must be unique to the launch.
+///
+/// A process that left the child's session and outlived its parents is known as ours by it.
+pub const MARK: &str = "CODRIVER_LAUNCH";
+
+/// What to start, where, and on how large a terminal.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The program and its arguments.
+    pub argv: Vec<OsString>,
+    /// The whole environment of the child.
+    pub env: Vec<(OsString, OsString)>,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// Columns and rows.
+    pub size: (u16, u16),
+}
+
+/// Why a child could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum PtyError {
+    /// The program cannot be started.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The working directory is not there or no folder.
+    #[error("the working directory `{}` is missing or not a folder", .0.display())]
+    WorkingDirectory(PathBuf),
+    /// The system gave no terminal.
+    #[error("no pseudo-terminal could be opened")]
+    Open(#[source] io::Error),
+    /// The system refused to run the program, which looked fine before.
+    #[error("`{}` could not be started", .program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The outgoing queue has no room for all of it, so nothing was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the child does not read its terminal: {waiting} bytes already wait to be typed")]
+pub struct Full {
+    /// Bytes that wait already.
+    pub waiting: usize,
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this status.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// What a read found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadOutcome {
+    /// This many bytes were appended.
+    Output(usize),
+    /// Nothing more will come: no process has the terminal open.
+    Ended,
+}
+
+/// What happened on the terminal next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happened {
+    /// This many bytes of output were appended.
+    Output(usize),
+    /// The output ended; told once, after all of it.
+    Ended,
+    /// The child ended; told once. A process it left behind may still write.
+    Exited(Exit),
+}
+
+/// What became of a child and all it had started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Killed {
+    /// How the child ended; none when even SIGKILL did not end it in time.
+    pub exit: Option<Exit>,
+    /// What could not be ended in time.
+    pub survivors: Vec<ProcessId>,
+}
+
+/// The master side of a pseudo-terminal and the child in it. Dropping it kills the child and what it started.
+pub struct Pty {
+    terminal: pty_process::Pty,
+    child: Child,
+    id: ProcessId,
+    program: PathBuf,
+    mark: Option<Vec<u8>>,
+    children: tokio::signal::unix::Signal,
+    outgoing: Vec<u8>,
+    /// Output read while the child was being ended, for the next read.
+    last_words: Vec<u8>,
+    output_ended: bool,
+    ending_told: bool,
+    exit: Option<Exit>,
+    exit_told: bool,
+    read_after_exit: usize,
+    reaped: bool,
+}
+
+impl Pty {
+    /// Starts a child on a terminal of its own. Needs a runtime with IO, time and signals.
+    pub fn spawn(launch: Launch) -> Result<Self, PtyError> {
+        let Launch {
+            argv,
+            env,
+            cwd,
+            size,
+        } = launch;
+        if !cwd.is_dir() {
+            return Err(PtyError::WorkingDirectory(cwd));
+        }
+        let cwd = std::path::absolute(&cwd).map_err(PtyError::Open)?;
+        let entry = |name: &str| env.iter().rfind(|(key, _)| key == name);
+        let path = entry("PATH").map(|(_, value)| value.as_os_str());
+        let [word, arguments @ ..] = argv.as_slice() else {
+            return Err(ProgramError::Empty.into());
+        };
+        let program = program::find(word, path, &cwd)?;
+        let mark = entry(MARK).map(|(key, value)| [key.as_bytes(), value.as_bytes()].join(&b'='));
+
+        // Listening begins before there is a child, so that its end cannot be missed.
+        let children = signal(SignalKind::child()).map_err(PtyError::Open)?;
+        let opened = |fault| PtyError::Open(plain_io(fault));
+        let (terminal, child_side) = pty_process::open().map_err(opened)?;
+        let (cols, rows) = size;
+        terminal.resize(Size::new(rows, cols)).map_err(opened)?;
+        let child = Command::new(&program)
+            .args(arguments)
+            .env_clear()
+            .envs(env.iter().map(|(key, value)| (key, value)))
+            .current_dir(&cwd)
+            .spawn(child_side)
+            .map_err(|fault| PtyError::Start {
+                program: program.clone(),
+                source: plain_io(fault),
+            })?;
+        let pid = child
+            .id()
+            .expect("a child that was not waited for has a number")
+            .cast_signed();
+        Ok(Self {
+            terminal,
+            child,
+            // The child is not reaped, so its entry cannot be gone yet.
+            id: ProcessId::of(pid).unwrap_or(ProcessId { pid, start: 0 }),
+            program,
+            mark,
+            children,
+            outgoing: Vec::new(),
+            last_words: Vec::new(),
+            output_ended: false,
+            ending_told: false,
+            exit: None,
+            exit_told: false,
+            read_after_exit: 0,
+            reaped: false,
+        })
+    }
+
+    /// Returns who the child is.
+    pub fn id(&self) -> ProcessId {
+        self.id
+    }
+
+    /// Returns the absolute path of the program that was started.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Appends what the child wrote, as much as is there up to a batch, waiting for at least one byte.
+    ///
+    /// What is queued for the child is written meanwhile. A dropped future loses nothing.
+    pub async fn read(&mut self, into: &mut Vec<u8>) -> io::Result<ReadOutcome> {
+        poll_fn(|cx| {
+            self.poll_flush(cx)?;
+            self.poll_read(cx, into)
+        })
+        .await
+    }
+
+    /// Waits for output, its end, or the child's end, and writes what is queued meanwhile.
+    ///
+    /// Output that is there comes before the news of an end. After both ends were told it waits for ever.
+    pub async fn next(&mut self, into: &mut Vec<u8>) -> io::Result<Happened> {
+        poll_fn(|cx| self.poll_next(cx, into)).await
+    }
+
+    /// Takes bytes to be typed to the child, all or none. They are written by `read`, `next` and `flush_some`.
+    pub fn queue(&mut self, bytes: &[u8]) -> Result<(), Full> {
+        if self.outgoing.len() + bytes.len() > limits::OUTGOING {
+            return Err(Full {
+                waiting: self.outgoing.len(),
+            });
+        }
+        self.outgoing.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Returns how many queued bytes the terminal has not taken yet.
+    pub fn outgoing(&self) -> usize {
+        self.outgoing.len()
+    }
+
+    /// Waits until the terminal has taken some of what is queued; returns at once when nothing is.
+    pub async fn flush_some(&mut self) -> io::Result<()> {
+        let before = self.outgoing.len();
+        poll_fn(|cx| {
+            self.poll_flush(cx)?;
+            if before == 0 || self.outgoing.len() < before {
+                Poll::Ready(Ok(()))
+            } else {
+                Poll::Pending
+            }
+        })
+        .await
+    }
+
+    /// Tells the terminal, and by it the child, its new size.
+    pub fn resize(&self, cols: u16, rows: u16) -> io::Result<()> {
+        self.terminal
+            .resize(Size::new(rows, cols))
+            .map_err(plain_io)
+    }
+
+    /// Returns how the child ended, if it did.
+    pub fn try_wait(&mut self) -> io::Result<Option<Exit>> {
+        if self.exit.is_none() {
+            // The entry is left standing, see the head of this file.
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+            let status = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(self.pid()), options))?;
+            self.exit = status.and_then(|status| {
+                let code = status.exit_status().map(Exit::Code);
+                code.or_else(|| status.terminating_signal().map(Exit::Signal))
+            });
+        }
+        Ok(self.exit)
+    }
+
+    /// Waits for the child's end. The output may be longer than its life: read on until it ends.
+    pub async fn wait(&mut self) -> io::Result<Exit> {
+        poll_fn(|cx| self.poll_exit(cx)).await
+    }
+
+    /// Ends the child and everything it started: asks, waits for at most `grace`, then kills.
+    ///
+    /// What the child still says is kept for the next read, up to a bound. Returns within `grace` and
+    /// `limits::KILL_TIME`, also when something cannot be killed.
+    pub async fn kill_group(&mut self, grace: Duration) -> io::Result<Killed> {
+        let mut family = Family::default();
+        if !self.reaped {
+            family.look(self);
+            // A stopped process sees the request only once it goes on.
+            for asked in [Signal::HUP, Signal::TERM, Signal::CONT] {
+                self.signal_family(&family, asked);
+            }
+            let deadline = Instant::now() + grace;
+            while !self.is_all_gone(&mut family)? && Instant::now() < deadline {
+                self.listen_until(deadline.min(soon())).await?;
+            }
+            let deadline = Instant::now() + limits::KILL_TIME;
+            while !self.is_all_gone(&mut family)? && Instant::now() < deadline {
+                self.signal_family(&family, Signal::KILL);
+                self.listen_until(soon()).await?;
+            }
+        }
+        let exit = self.try_wait()?;
+        if exit.is_some() && family.running.is_empty() {
+            self.reap();
+        }
+        Ok(Killed {
+            exit,
+            survivors: family.running.into_iter().collect(),
+        })
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.id.pid).expect("a child's number is above zero")
+    }
+
+    fn is_all_gone(&mut self, family: &mut Family) -> io::Result<bool> {
+        family.look(self);
+        Ok(self.try_wait()?.is_some() && family.running.is_empty())
+    }
+
+    fn signal_family(&self, family: &Family, signal: Signal) {
+        // One that is gone, or that changed its user, cannot be signalled; it shows among the survivors.
+        let _ = kill_process_group(self.pid(), signal);
+        for one in &family.running {
+            let _ = one.send(signal);
+        }
+    }
+
+    /// Reads on while something is being ended: a child blocked on a full terminal could not react.
+    async fn listen_until(&mut self, deadline: Instant) -> io::Result<()> {
+        let mut words = Vec::new();
+        let listening = async {
+            while let ReadOutcome::Output(_) = self.read(&mut words).await? {}
+            io::Result::Ok(())
+        };
+        let listened = timeout_at(deadline, listening).await;
+        let room = limits::OUTGOING.saturating_sub(self.last_words.len());
+        words.truncate(room);
+        self.last_words.append(&mut words);
+        if let Ok(ended) = listened {
+            ended?;
+            sleep_until(deadline).await;
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self) {
+        if !self.reaped {
+            // It has ended, and its status was read before.
+            let _ = self.child.try_wait();
+            self.reaped = true;
+        }
+    }
+
+    fn poll_next(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+    ) -> Poll<io::Result<Happened>> {
+        loop {
+            self.poll_flush(cx)?;
+            if !self.exit_told
+                && self.last_words.is_empty()
+                && let Some(exit) = self.try_wait()?
+            {
+                return Poll::Ready(self.last_output(exit, into));
+            }
+            if !self.ending_told
+                && let Poll::Ready(read) = self.poll_read(cx, into)?
+            {
+                return Poll::Ready(Ok(self.told(read)));
+            }
+            if self.exit_told || ready!(self.children.poll_recv(cx)).is_none() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// The news of the exit can overtake that of the output, so the terminal itself is asked before it is passed on.
+    /// A process left behind may write for ever: what the child wrote fits into the terminal's buffers.
+    fn last_output(&mut self, exit: Exit, into: &mut Vec<u8>) -> io::Result<Happened> {
+        if !self.ending_told && self.read_after_exit < 2 * limits::READ_BATCH {
+            let before = into.len();
+            let mut chunk = [0; 4096];
+            while into.len() - before < limits::READ_BATCH && !self.output_ended {
+                match rustix::io::read(&self.terminal, &mut chunk) {
+                    Ok(0) | Err(Errno::IO) => self.output_ended = true,
+                    Ok(bytes) => into.extend_from_slice(&chunk[..bytes]),
+                    Err(Errno::INTR) => {}
+                    Err(Errno::AGAIN) => break,
+                    Err(fault) => return Err(fault.into()),
+                }
+            }
+            let bytes = into.len() - before;
+            self.read_after_exit += bytes;
+            if bytes > 0 {
+                return Ok(Happened::Output(bytes));
+            }
+            if self.output_ended {
+                return Ok(self.told(ReadOutcome::Ended));
+            }
+        }
+        self.exit_told = true;
+        Ok(Happened::Exited(exit))
+    }
+
+    fn told(&mut self, read: ReadOutcome) -> Happened {
+        match read {
+            ReadOutcome::Output(bytes) => Happened::Output(bytes),
+            ReadOutcome::Ended => {
+                self.ending_told = true;
+                Happened::Ended
+            }
+        }
+    }
+
+    fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<u8>,
+    ) -> Poll<io::Result<ReadOutcome>> {
+        if !self.last_words.is_empty() {
+            let bytes = self.last_words.len();
+            into.append(&mut self.last_words);
+            return Poll::Ready(Ok(ReadOutcome::Output(bytes)));
+        }
+        let before = into.len();
+        while !self.output_ended && into.len() - before < limits::READ_BATCH {
+            let mut chunk = [0; 4096];
+            let mut chunk = ReadBuf::new(&mut chunk);
+            let Poll::Ready(read) = Pin::new(&mut self.terminal).poll_read(cx, &mut chunk) else {
+                break;
+            };
+            match read {
+                // The last process closed its side: Linux says EIO, others give an empty read.
+                Ok(()) if chunk.filled().is_empty() => self.output_ended = true,
+                Err(fault) if is_closed(&fault) => self.output_ended = true,
+                Ok(()) => into.extend_from_slice(chunk.filled()),
+                Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
+                Err(fault) => return Poll::Ready(Err(fault)),
+            }
+        }
+        match into.len() - before {
+            0 if self.output_ended => Poll::Ready(Ok(ReadOutcome::Ended)),
+            0 => Poll::Pending,
+            bytes => Poll::Ready(Ok(ReadOutcome::Output(bytes))),
+        }
+    }
+
+    /// Writes what the terminal takes now; once it takes no more, the waker is set for when it does.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        while !self.outgoing.is_empty() {
+            let terminal = Pin::new(&mut self.terminal);
+            let Poll::Ready(written) = terminal.poll_write(cx, &self.outgoing) else {
+                return Ok(());
+            };
+            match written {
+                Ok(bytes) => drop(self.outgoing.drain(..bytes)),
+                Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
+                // Nobody is there any more to read it; the read side tells.
+                Err(fault) if is_closed(&fault) => self.outgoing.clear(),
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(())
+    }
+
+    fn poll_exit(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Exit>> {
+        loop {
+            if let Some(exit) = self.try_wait()? {
+                return Poll::Ready(Ok(exit));
+            }
+            // Only a runtime that shuts down ends this stream.
+            if ready!(self.children.poll_recv(cx)).is_none() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl Drop for Pty {
+    fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
+        let mut family = Family::default();
+        // Whoever is forking right now shows up on the second or third look.
+        for _ in 0..3 {
+            family.look(self);
+            self.signal_family(&family, Signal::KILL);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // Dropped, the child is left to the runtime, which reaps it.
+    }
+}
+
+/// Everything a child started, as far as it can be known; it only grows while the child is being ended.
+#[derive(Default)]
+struct Family {
+    known: HashSet<ProcessId>,
+    running: HashSet<ProcessId>,
+}
+
+impl Family {
+    fn look(&mut self, pty: &Pty) {
+        self.known.insert(pty.id);
+        let mut rest = process::all();
+        loop {
+            let known = self.known.len();
+            rest.retain(|one| {
+                let ours = self.is_ours(one, pty);
+                if ours {
+                    self.known.insert(one.id);
+                }
+                !ours
+            });
+            if self.known.len() == known {
+                break;
+            }
+        }
+        self.running = self
+            .known
+            .iter()
+            .copied()
+            .filter(|one| one.is_running())
+            .collect();
+    }
+
+    fn is_ours(&self, one: &Process, pty: &Pty) -> bool {
+        let younger = one.id.start >= pty.id.start;
+        // The child's number is its group's and session's too, and it is taken until the child is reaped.
+        let inside = one.session == pty.id.pid || one.group == pty.id.pid;
+        let descends = || {
+            let parent = |known: &ProcessId| known.pid == one.parent && known.start <= one.id.start;
+            self.known.iter().any(parent)
+        };
+        let marked = || pty.mark.as_ref().is_some_and(|mark| one.was_given(mark));
+        younger && (inside || descends() || marked())
+    }
+}
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_millis(5)
+}
+
+fn is_closed(fault: &io::Error) -> bool {
+    fault.raw_os_error() == Some(Errno::IO.raw_os_error())
+}
+
+fn plain_io(fault: pty_process::Error) -> io::Error {
+    match fault {
+        pty_process::Error::Io(fault) => fault,
+        pty_process::Error::Rustix(fault) => fault.into(),
+        pty_process::Error::TokioAsyncFd(fault) => fault.into(),
+        pty_process::Error::Unsplit(..) => io::Error::other("the terminal came apart"),
+    }
+}
