@@ -1,6 +1,12 @@
 //! What is built in: the bundled settings and the harness profiles of `assets/harness/`.
 
+use super::origin::{Layer, Origin};
 use super::profile::Profile;
+
+/// The settings everything starts from.
+pub(super) const BUNDLED: &str = include_str!("../../assets/config.toml");
+/// Where they lie in the sources.
+pub(super) const BUNDLED_FILE: &str = "assets/config.toml";
 
 /// Name and text of every bundled profile; `unknown` is what a new name starts from.
 const PROFILES: [(&str, &str); 7] = [
@@ -21,6 +27,16 @@ const PROFILES: [(&str, &str); 7] = [
 
 /// The profile of a harness nothing is known about.
 pub(super) const UNKNOWN: &str = "unknown";
+
+/// The origin of the bundled settings.
+pub(super) fn origin() -> Origin {
+    Origin::new(Layer::Bundled, BUNDLED_FILE)
+}
+
+/// The text of the bundled settings.
+pub fn bundled_text() -> &'static str {
+    BUNDLED
+}
 
 /// Names of the bundled profiles, in the order they are offered.
 pub fn bundled_profiles() -> impl Iterator<Item = &'static str> {

@@ -1,11 +1,24 @@
 //! Settings: layers, refusals and harness profiles (systems.md 0.2, 0.3; interface.md 4).
 
 mod bundled;
+mod check;
+mod document;
+mod fault;
+mod key;
+mod layers;
+mod origin;
 mod pattern;
 mod profile;
+mod settings;
 mod value;
 
-pub use bundled::{bundled_profile, bundled_profile_text, bundled_profiles};
+pub use bundled::{bundled_profile, bundled_profile_text, bundled_profiles, bundled_text};
+pub use document::{RequireTag, schema};
+pub use fault::{ConfigError, Diagnostic, Faults, Place, Problem};
+pub use key::Key;
+pub use layers::{FlagValue, LayerFile, Layers, load};
+pub use origin::{Layer, Origin, Sourced};
 pub use pattern::{Pattern, PatternError, Patterns};
 pub use profile::{Channel, OscState, Profile, Proven, ScreenRules};
+pub use settings::{Entry, Settings};
 pub use value::{Millis, ValueError, parse_duration, parse_size};

@@ -32,8 +32,10 @@ pub struct Profile {
     /// Arguments added when the agent is the peer, which never writes.
     pub peer_args: Vec<String>,
     /// Variables added to the child's environment.
+    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }))]
     pub env: BTreeMap<String, String>,
     /// Variables added to the peer's environment only.
+    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }))]
     pub peer_env: BTreeMap<String, String>,
     /// Variables taken out of the child's environment.
     pub env_remove: Vec<String>,
@@ -80,6 +82,7 @@ pub struct Profile {
     /// The agent's exact text beside the screen.
     pub channel: Channel,
     /// Folders and files a confined peer may still write.
+    #[schemars(extend("items" = { "type": "string", "format": "clean-path" }))]
     pub writable: Vec<String>,
     /// How the screen is read.
     pub screen: ScreenRules,
