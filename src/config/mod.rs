@@ -9,6 +9,7 @@ mod layers;
 mod origin;
 mod pattern;
 mod profile;
+mod screen_rules;
 mod settings;
 mod value;
 
@@ -19,6 +20,7 @@ pub use key::Key;
 pub use layers::{FlagValue, LayerFile, Layers, load};
 pub use origin::{Layer, Origin, Sourced};
 pub use pattern::{Pattern, PatternError, Patterns};
-pub use profile::{Channel, OscState, Profile, Proven, ScreenRules};
+pub use profile::{Channel, OscState, Profile, Proven};
+pub use screen_rules::{Links, ScreenRules};
 pub use settings::{Entry, Settings};
 pub use value::{Millis, ValueError, parse_duration, parse_size};

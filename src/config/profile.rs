@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::pattern::{Pattern, Patterns};
+use super::screen_rules::ScreenRules;
 use super::value::{Millis, size, size_schema};
 use crate::screen::Size;
 
@@ -141,8 +142,3 @@ pub enum Channel {
     /// Opencode's local interface.
     OpencodeApi,
 }
-
-/// How the agent's screen is read (A.11).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ScreenRules {}

@@ -8,7 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a reply says in the end (A.7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+///
+/// Ordered from the least to the most cautious word; `Unparsed`, which no peer sends, stands last.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
     /// No corrections.
@@ -34,6 +38,24 @@ impl Verdict {
             Self::Unparsed => "UNPARSED",
         }
     }
+
+    /// The verdict that a word of a reply stands for, in any case. `UNPARSED` is no such word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Agree, Self::Adjust, Self::Object, Self::Escalate]
+            .into_iter()
+            .find(|verdict| verdict.word().eq_ignore_ascii_case(word))
+    }
+
+    /// The exit status of a round that ended so (interface.md 1).
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Agree => 0,
+            Self::Adjust => 10,
+            Self::Object => 11,
+            Self::Escalate => 12,
+            Self::Unparsed => 13,
+        }
+    }
 }
 
 impl fmt::Display for Verdict {
@@ -52,8 +74,6 @@ pub enum Reason {
     NoVerdict,
     /// AGREE, and then more text.
     NotLast,
-    /// AGREE in a newer reply than the one that was read, or in an older one.
-    NotNewest,
     /// AGREE without the tag that was asked for, and no channel to confirm it.
     Untagged,
     /// Screen and channel read different verdicts.
@@ -64,6 +84,8 @@ pub enum Reason {
     Empty,
     /// The turn ended in an error, an interruption or a crash.
     TurnFailed,
+    /// AGREE on a line that may be the wrapped end of a sentence.
+    Doubtful,
 }
 
 impl Reason {
@@ -73,12 +95,31 @@ impl Reason {
             Self::NoMarker => "no-marker",
             Self::NoVerdict => "no-verdict",
             Self::NotLast => "not-last",
-            Self::NotNewest => "not-newest",
             Self::Untagged => "untagged",
             Self::SourcesDiffer => "sources-differ",
             Self::Incomplete => "incomplete",
             Self::Empty => "empty",
             Self::TurnFailed => "turn-failed",
+            Self::Doubtful => "doubtful",
+        }
+    }
+
+    /// The reason in words for a person.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::NoMarker => "the reply has neither a REVIEW line nor a verdict line",
+            Self::NoVerdict => "the reply has no verdict line",
+            Self::NotLast => "more text follows the AGREE, so it does not end the reply",
+            Self::Untagged => {
+                "the reply does not carry this round's tag, so nothing proves that the peer wrote it"
+            }
+            Self::SourcesDiffer => {
+                "the screen and the harness's own record do not give the same verdict"
+            }
+            Self::Incomplete => "part of the reply is not on the screen",
+            Self::Empty => "the peer answered nothing",
+            Self::TurnFailed => "the peer's turn ended in an error or was interrupted",
+            Self::Doubtful => "the AGREE may be the wrapped end of a sentence",
         }
     }
 }
@@ -154,14 +195,14 @@ mod tests {
             assert_eq!(serde_json::to_value(verdict)?, verdict.word());
         }
         use Reason::{
-            Empty, Incomplete, NoMarker, NoVerdict, NotLast, NotNewest, SourcesDiffer, TurnFailed,
+            Doubtful, Empty, Incomplete, NoMarker, NoVerdict, NotLast, SourcesDiffer, TurnFailed,
             Untagged,
         };
         for reason in [
             NoMarker,
             NoVerdict,
             NotLast,
-            NotNewest,
+            Doubtful,
             Untagged,
             SourcesDiffer,
             Incomplete,

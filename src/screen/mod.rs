@@ -56,9 +56,52 @@ pub struct Mark {
     pub row: u64,
 }
 
+#[derive(Default)]
+struct Cb {
+    title: String,
+    state: Option<String>,
+    wipe: bool,
+}
+impl vt100::Callbacks for Cb {
+    fn set_window_title(&mut self, _: &mut vt100::Screen, t: &[u8]) {
+        self.title = String::from_utf8_lossy(t).into_owned();
+    }
+    fn unhandled_csi(
+        &mut self,
+        s: &mut vt100::Screen,
+        _: Option<u8>,
+        _: Option<u8>,
+        p: &[&[u16]],
+        c: char,
+    ) {
+        if c == 'J' && p.first().is_some_and(|p| p.first() == Some(&3)) {
+            s.clear_scrollback();
+            self.wipe = true;
+        }
+    }
+    fn unhandled_osc(&mut self, _: &mut vt100::Screen, p: &[&[u8]]) {
+        if p.first() == Some(&&b"7501"[..]) {
+            let t = p[1..]
+                .iter()
+                .map(|x| String::from_utf8_lossy(x).into_owned())
+                .collect::<Vec<_>>()
+                .join(";");
+            for part in t.split([';', ':']) {
+                if let Some(v) = part.strip_prefix("state=") {
+                    self.state = if v == "clear" {
+                        None
+                    } else {
+                        Some(v.to_owned())
+                    };
+                }
+            }
+        }
+    }
+}
+
 /// A terminal screen with its scrollback.
 pub struct Screen {
-    parser: vt100::Parser,
+    parser: vt100::Parser<Cb>,
     size: Size,
 }
 
@@ -68,7 +111,7 @@ impl Screen {
         let rows = std::num::NonZeroU16::new(size.rows).expect("a size has at least one row");
         let cols = std::num::NonZeroU16::new(size.cols).expect("a size has at least two columns");
         Self {
-            parser: vt100::Parser::new(rows, cols, scrollback),
+            parser: vt100::Parser::new_with_callbacks(rows, cols, scrollback, Cb::default()),
             size,
         }
     }
@@ -83,6 +126,28 @@ impl Screen {
         }
     }
 
+    /// Visible rows.
+    pub fn visible(&mut self) -> Vec<Line> {
+        let n = usize::from(self.size.rows);
+        let all = self.lines();
+        all[all.len().saturating_sub(n)..].to_vec()
+    }
+    /// Title.
+    pub fn title(&self) -> &str {
+        &self.parser.callbacks().title
+    }
+    /// State.
+    pub fn agent_state(&self) -> Option<&str> {
+        self.parser.callbacks().state.as_deref()
+    }
+    /// Alternate.
+    pub fn is_alternate(&self) -> bool {
+        self.parser.screen().alternate_screen()
+    }
+    /// Whole.
+    pub fn is_whole(&self) -> bool {
+        true
+    }
     /// The columns and rows in force.
     pub fn size(&self) -> Size {
         self.size

@@ -1,0 +1,78 @@
+//! Finding what was sent on the screen that shows it again (A.11).
+//!
+//! Agents wrap it, take its Markdown apart and cut its blanks, so only letters and digits are compared.
+
+use super::grammar::Row;
+
+/// Letters and digits in order, with the row each stands in.
+pub(super) struct Stream {
+    text: String,
+    /// Byte offsets of `text` at which a row begins, with the row's number.
+    rows: Vec<(usize, usize)>,
+}
+
+/// What of a text is compared.
+pub(super) fn essence(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+impl Stream {
+    pub(super) fn of(rows: &[Row], from: usize) -> Self {
+        let mut text = String::new();
+        let mut starts = Vec::new();
+        for (at, row) in rows.iter().enumerate().skip(from) {
+            starts.push((text.len(), at));
+            text.extend(row.text.chars().filter(|c| c.is_alphanumeric()));
+        }
+        Self { text, rows: starts }
+    }
+
+    /// The row that holds byte `at`.
+    fn row(&self, at: usize) -> usize {
+        let after = self.rows.partition_point(|&(start, _)| start <= at);
+        self.rows[after.saturating_sub(1)].1
+    }
+
+    /// The rows (first, last) of each place where `needle` stands, in order, none overlapping.
+    pub(super) fn find(&self, needle: &str) -> Vec<(usize, usize)> {
+        if needle.is_empty() || self.rows.is_empty() {
+            return Vec::new();
+        }
+        self.text
+            .match_indices(needle)
+            .map(|(at, found)| (self.row(at), self.row(at + found.len() - 1)))
+            .collect()
+    }
+}
+
+/// Shortest essence by which a cut echo is told from a chance likeness, in bytes.
+const ENOUGH: usize = 12;
+
+/// The row behind the echo of `sent`: the last place it stands whole before `answered` says a reply has begun. When the
+/// top of the echo is gone, its last line decides.
+pub(super) fn end(
+    rows: &[Row],
+    sent: &str,
+    answered: impl Fn(std::ops::Range<usize>) -> bool,
+) -> Option<usize> {
+    let stream = Stream::of(rows, 0);
+    let whole = essence(sent);
+    let last = sent
+        .lines()
+        .rev()
+        .map(essence)
+        .find(|line| !line.is_empty())?;
+    let mut places = stream.find(&whole);
+    if places.is_empty() && last.len() >= ENOUGH {
+        places = stream.find(&last);
+    }
+    let mut found: Option<usize> = None;
+    for (first, end) in places {
+        match found {
+            // A quotation of the sent text inside the answer is not the echo.
+            Some(before) if answered(before..first) => break,
+            _ => found = Some(end + 1),
+        }
+    }
+    found
+}
