@@ -37,7 +37,7 @@ static STRUCTURE: LazyLock<Regex> = LazyLock::new(|| {
 /// escaped, Markdown structure at the start is neutralised with a backslash, and what was cut is marked by an ellipsis.
 pub fn display(text: &str, max_bytes: usize) -> String {
     // A few times the bound is enough to fill it, whatever is collapsed; the rest of a huge text is never touched.
-    let mut line = String::with_capacity(text.len().min(max_bytes + 16));
+    let mut line = String::with_capacity(text.len().min(max_bytes.saturating_add(16)));
     let mut more = false;
     for word in text.split_whitespace() {
         if line.len() > max_bytes {
@@ -47,7 +47,7 @@ pub fn display(text: &str, max_bytes: usize) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        let end = word.floor_char_boundary(max_bytes + 1);
+        let end = boundary(word, max_bytes.saturating_add(1));
         line.push_str(&word[..end]);
         if end < word.len() {
             more = true;
@@ -63,7 +63,7 @@ pub fn display(text: &str, max_bytes: usize) -> String {
         if max_bytes < ELLIPSIS.len() {
             return String::new();
         }
-        line.truncate(line.floor_char_boundary(max_bytes - ELLIPSIS.len()));
+        line.truncate(boundary(&line, max_bytes - ELLIPSIS.len()));
         line.push_str(ELLIPSIS);
     }
     line
@@ -100,6 +100,16 @@ pub fn message(text: &str) -> String {
     }
     kept.retain(|c| c != '\u{1b}' && c != '\u{9b}');
     kept
+}
+
+/// The last character boundary at or before `at`.
+fn boundary(text: &str, at: usize) -> usize {
+    // Replace by `str::floor_char_boundary` when the MSRV reaches 1.91.
+    let at = at.min(text.len());
+    (0..=at)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
 }
 
 fn escape(text: &str) -> Cow<'_, str> {

@@ -22,6 +22,8 @@ pub(super) struct Parsed {
 /// Why a line is no event; completes "line 7 …".
 pub(super) type Fault = &'static str;
 
+const CUT: Fault = "ends inside a string";
+
 /// Reads `[time, "code", data]` or, for version 1, `[time, "text"]`.
 ///
 /// `half` carries the first half of a character over to the next output: some recorders cut between two halves.
@@ -210,42 +212,31 @@ impl<'a> Cursor<'a> {
     ///
     /// `half` is the first half of a character left by the string before, and receives the one this string leaves.
     fn string(&mut self, half: &mut Option<u16>) -> Result<Unescaped, Fault> {
-        const CUT: Fault = "ends inside a string";
         self.expect(b'"', "has no text")?;
         let bytes = self.text.as_bytes();
-        let mut value = String::new();
+        // Escapes only shrink, so that one allocation is enough.
+        let mut value = String::with_capacity(bytes.len() - self.at);
         let mut replaced = false;
         let mut open = half.take();
         loop {
-            let run = bytes[self.at..]
-                .iter()
-                .position(|byte| matches!(byte, b'"' | b'\\'))
-                .ok_or(CUT)?;
-            if run > 0 && open.take().is_some() {
-                value.push(char::REPLACEMENT_CHARACTER);
-                replaced = true;
+            let rest = &bytes[self.at..];
+            let run = match rest.first() {
+                Some(b'\\') => 0,
+                _ => special(rest).ok_or(CUT)?,
+            };
+            if run > 0 {
+                if open.take().is_some() {
+                    value.push(char::REPLACEMENT_CHARACTER);
+                    replaced = true;
+                }
+                value.push_str(&self.text[self.at..self.at + run]);
             }
-            value.push_str(&self.text[self.at..self.at + run]);
             self.at += run + 1;
-            if bytes[self.at - 1] == b'"' {
+            if rest[run] == b'"' {
                 break;
             }
-            let escape = *bytes.get(self.at).ok_or(CUT)?;
-            self.at += 1;
-            let unit = match escape {
-                b'u' => {
-                    let digits = self.text.get(self.at..self.at + 4).ok_or(CUT)?;
-                    self.at += 4;
-                    hex(digits.as_bytes()).ok_or("has an escape that is none")?
-                }
-                b'n' => 0x0a,
-                b'r' => 0x0d,
-                b't' => 0x09,
-                b'b' => 0x08,
-                b'f' => 0x0c,
-                b'"' | b'\\' | b'/' => u16::from(escape),
-                _ => return Err("has an escape that is none"),
-            };
+            let (unit, length) = unescape(&rest[run + 1..])?;
+            self.at += length;
             match (open.take(), unit) {
                 (Some(high), 0xdc00..=0xdfff) => {
                     let joined =
@@ -273,9 +264,54 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// The UTF-16 unit an escape stands for, and the bytes it takes after its backslash.
+fn unescape(text: &[u8]) -> Result<(u16, usize), Fault> {
+    const NONE: Fault = "has an escape that is none";
+    let unit = match *text.first().ok_or(CUT)? {
+        b'u' => {
+            let digits = text.get(1..5).ok_or(CUT)?;
+            return Ok((hex(digits).ok_or(NONE)?, 5));
+        }
+        b'n' => 0x0a,
+        b'r' => 0x0d,
+        b't' => 0x09,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        same @ (b'"' | b'\\' | b'/') => u16::from(same),
+        _ => return Err(NONE),
+    };
+    Ok((unit, 1))
+}
+
+/// Position of the first quote or backslash, looked for eight bytes at a time: the runs between the escapes of a
+/// coloured screen are too short for a search with a set-up.
+fn special(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    const TOPS: u64 = ONES << 7;
+    // The lowest byte marked is always a true one; carries can only mark bytes above it.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (i, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found =
+            zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+        if found != 0 {
+            return Some(i * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let tail = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+    Some(bytes.len() - rest.len() + tail)
+}
+
 fn hex(digits: &[u8]) -> Option<u16> {
     digits.iter().try_fold(0, |unit, digit| {
-        Some(unit << 4 | char::from(*digit).to_digit(16)? as u16)
+        let digit = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            b'A'..=b'F' => digit - b'A' + 10,
+            _ => return None,
+        };
+        Some(unit << 4 | u16::from(digit))
     })
 }
 
@@ -391,5 +427,15 @@ mod tests {
         assert_eq!(output(r"\ud83d"), (String::new(), false));
         assert_eq!(output(""), (String::new(), false));
         assert_eq!(output("x"), ("\u{fffd}x".to_owned(), true));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_quick_search_finds_what_a_plain_one_finds(
+            bytes in proptest::collection::vec(proptest::sample::select(b"\"\\!#]\x00\xa2\xdc\xff".to_vec()), 0..40),
+        ) {
+            let plain = bytes.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+            proptest::prop_assert_eq!(special(&bytes), plain);
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::source::{Source, Text};
-use super::{Event, Header, Kind, line};
+use super::{Event, Header, line};
 use crate::screen::Size;
 
 /// Longest event that is read, in bytes of JSON.
@@ -488,6 +488,7 @@ impl<R: BufRead> Scan<R> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::Kind;
     use super::*;
 
     fn open(bytes: &[u8]) -> Reader<&[u8]> {
