@@ -1,5 +1,9 @@
 //! Records: terminal recordings, events, receipts and the session file (interface.md 5).
 
 pub mod cast;
+pub mod digest;
+pub mod event;
+pub mod receipt;
 pub mod result;
+pub mod session;
 pub mod word;
