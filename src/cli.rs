@@ -1,0 +1,841 @@
+//! The command line: as it was written ([`Args`]), and as it is meant here and now ([`Call`]; interface.md 1).
+//!
+//! Only what is built stands in the help. Nothing here reads a file or the environment: what a call depends on beside
+//! its words is in [`Surroundings`].
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{ArgAction, Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+
+use crate::config::{FlagValue, parse_duration, parse_size};
+use crate::screen::Size;
+
+/// How the program ends (interface.md 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Exit {
+    /// `AGREE`, or the command did its job.
+    Done,
+    /// An error, said once on standard error.
+    Error,
+    /// Wrong usage or configuration.
+    Usage,
+    /// `ADJUST`.
+    Adjust,
+    /// `OBJECT`.
+    Object,
+    /// `ESCALATE`.
+    Escalate,
+    /// `UNPARSED`.
+    Unparsed,
+    /// Refused.
+    Refused,
+    /// Timed out.
+    TimedOut,
+    /// The peer ended.
+    PeerEnded,
+    /// The peer waits at a dialog.
+    Dialog,
+    /// Interrupted.
+    Interrupted,
+}
+
+impl Exit {
+    /// The process's exit status.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Error => 1,
+            Self::Usage => 2,
+            Self::Adjust => 10,
+            Self::Object => 11,
+            Self::Escalate => 12,
+            Self::Unparsed => 13,
+            Self::Refused => 14,
+            Self::TimedOut => 15,
+            Self::PeerEnded => 16,
+            Self::Dialog => 17,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const EXAMPLES: &str = "\
+Examples:
+  codriver --headless --peer demo discuss --diff 'Is this change ready?'
+  codriver --headless --peer codex discuss --kind plan --file plan.md
+  git log -1 -p | codriver --headless ask-review -
+  codriver extract session.cast --json
+  codriver doctor";
+
+const EXIT_STATUS: &str = "\
+Exit status:
+    0  AGREE, or the command did its job     13  UNPARSED
+    1  an error, said on standard error      14  refused
+    2  wrong usage or configuration          15  timed out
+   10  ADJUST                                16  the peer ended
+   11  OBJECT                                17  the peer waits at a dialog
+   12  ESCALATE                             130  interrupted
+
+The result goes to standard output, everything else to standard error. Settings: `codriver config show`.";
+
+/// The command line as it was written.
+#[derive(Debug, Clone, Parser)]
+#[command(
+    name = "codriver",
+    version,
+    styles = STYLES,
+    about = "A second coding agent that reviews, and never writes",
+    long_about = "codriver starts a second coding agent, the peer, in a terminal of its own, briefs it to review and never \
+                  to write, asks it, and reads its answer and verdict off its screen.",
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"),
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    infer_long_args = false
+)]
+pub struct Args {
+    /// What every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options every command takes.
+#[derive(Debug, Clone, ClapArgs)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Work without a terminal: start a peer, run the round, stop it
+    #[arg(long, global = true)]
+    pub headless: bool,
+
+    /// Print the result as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// Run as if started in DIR
+    #[arg(short = 'C', value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]
+    pub directory: Option<PathBuf>,
+
+    /// Harness of the agent that plans and writes
+    #[arg(long, value_name = "NAME", global = true)]
+    pub driver: Option<String>,
+
+    /// Harness of the agent that reviews (claude, codex, opencode, demo, …)
+    #[arg(long, value_name = "NAME", global = true)]
+    pub peer: Option<String>,
+
+    /// Read FILE in place of your own configuration file
+    #[arg(long, value_name = "FILE", global = true, value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+
+    /// Longest wait for one answer: 90s, 5m, 1h30m, 1500ms, or seconds
+    #[arg(long, value_name = "DURATION", global = true, value_parser = parse_duration)]
+    pub timeout: Option<Duration>,
+
+    /// Size of the peer's screen
+    #[arg(long, value_name = "COLSxROWS", global = true, value_parser = parse_size)]
+    pub size: Option<Size>,
+
+    /// Show no progress
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Log more (twice for every step)
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    pub color: ColorWhen,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorWhen {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What can be asked for.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Command {
+    /// Send a message to the peer for one review round
+    #[command(after_help = DISCUSS_EXAMPLES)]
+    Discuss(DiscussArgs),
+
+    /// Ask for the review of an implementation (`discuss --kind implementation`)
+    AskReview(MessageArgs),
+
+    /// Brief the peer, and show whether it agrees to its role
+    Brief {
+        /// Brief it again when it was briefed before
+        #[arg(long)]
+        force: bool,
+    },
+
+    /// Print the reply a terminal recording or a text holds
+    #[command(after_help = EXTRACT_EXAMPLES)]
+    Extract(ExtractArgs),
+
+    /// Show which rule read a recording as idle, busy or blocked, and which lines made the verdict
+    Explain(ExplainArgs),
+
+    /// Show which agents are installed, what is proven of them, and what is wrong here
+    Doctor,
+
+    /// Show or check the settings in force
+    Config {
+        /// What to do (default: show)
+        #[command(subcommand)]
+        command: Option<ConfigCommand>,
+    },
+
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+
+    /// Print the manual page
+    Man,
+
+    /// Be the demo agent in this terminal
+    #[command(hide = true)]
+    DemoAgent(DemoArgs),
+}
+
+const DISCUSS_EXAMPLES: &str = "\
+Examples:
+  codriver --headless discuss --kind question 'May two writers hold this lock?'
+  codriver --headless discuss --diff=main 'Ready to merge?'
+  codriver --headless discuss --file plan.md --kind plan
+  printf 'Short message' | codriver --headless discuss -";
+
+const EXTRACT_EXAMPLES: &str = "\
+Examples:
+  codriver extract session.cast
+  codriver extract --harness claude --tag k7q2 --sent prompt.txt session.cast --json
+  tmux capture-pane -pS - | codriver extract -";
+
+/// `discuss`.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct DiscussArgs {
+    /// What the message is about
+    #[arg(long, default_value = "implementation")]
+    pub kind: AskedKind,
+    /// The message.
+    #[command(flatten)]
+    pub message: MessageArgs,
+}
+
+/// What a message is about (A.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AskedKind {
+    /// A plan, before it is carried out
+    Plan,
+    /// A change that was made
+    Implementation,
+    /// A question
+    Question,
+}
+
+/// A message and what goes with it.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct MessageArgs {
+    /// The message; `-` reads standard input
+    #[arg(value_name = "MESSAGE", conflicts_with = "file")]
+    pub message: Option<String>,
+
+    /// Read the message from FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+
+    /// Append the working-tree diff, against REV when given
+    #[arg(long, value_name = "REV", num_args = 0..=1)]
+    pub diff: Option<Option<String>>,
+}
+
+/// `extract`.
+#[derive(Debug, Clone, PartialEq, ClapArgs)]
+pub struct ExtractArgs {
+    /// An asciicast (v1, v2, v3) or plain terminal text; `-` reads standard input
+    #[arg(value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+
+    /// The agent that drew the screen (else guessed)
+    #[arg(long, value_name = "NAME")]
+    pub harness: Option<String>,
+
+    /// The tag each round asked for, in order
+    #[arg(long, value_name = "TAG", value_delimiter = ',')]
+    pub tag: Vec<String>,
+
+    /// The exact text that was sent
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub sent: Option<PathBuf>,
+
+    /// Read the screen as it stood SECONDS into the recording
+    #[arg(long, value_name = "SECONDS", value_parser = parse_at)]
+    pub at: Option<Duration>,
+
+    /// Print the text of the screen with its scrollback instead
+    #[arg(long)]
+    pub screen: bool,
+}
+
+/// `explain`.
+#[derive(Debug, Clone, PartialEq, ClapArgs)]
+pub struct ExplainArgs {
+    /// An asciicast or plain terminal text; `-` reads standard input
+    #[arg(value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+
+    /// The agent that drew the screen (else guessed)
+    #[arg(long, value_name = "NAME")]
+    pub harness: Option<String>,
+
+    /// The tag each round asked for, in order
+    #[arg(long, value_name = "TAG", value_delimiter = ',')]
+    pub tag: Vec<String>,
+
+    /// The exact text that was sent
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub sent: Option<PathBuf>,
+
+    /// Explain the screen as it stood SECONDS into the recording
+    #[arg(long, value_name = "SECONDS", value_parser = parse_at)]
+    pub at: Option<Duration>,
+}
+
+/// `config`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub enum ConfigCommand {
+    /// Print every setting with the layer and file it came from
+    Show {
+        /// Print the bundled settings and profiles as files
+        #[arg(long)]
+        bundled: bool,
+    },
+    /// Print where the configuration files are, or would be
+    Path,
+    /// Tell every fault of every layer; ends with 2 when there is one
+    Check,
+    /// Print the JSON schema of a configuration file
+    Schema,
+}
+
+/// `demo-agent`.
+#[derive(Debug, Clone, PartialEq, ClapArgs)]
+pub struct DemoArgs {
+    /// Whose screen it imitates
+    #[arg(long, default_value = "claude")]
+    pub style: DemoStyle,
+
+    /// What it says and does, as a JSON file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub script: Option<PathBuf>,
+
+    /// How it misbehaves
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub fault: Vec<String>,
+}
+
+/// Whose screen the demo agent imitates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DemoStyle {
+    /// Inline, with a gutter
+    Claude,
+    /// Inline, with a scroll region
+    Codex,
+    /// On the alternate screen
+    Opencode,
+    /// Lines alone
+    Plain,
+}
+
+fn parse_at(text: &str) -> Result<Duration, String> {
+    text.parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| "not a number of seconds".to_owned())
+}
+
+/// Reads a command line, the program's own name first.
+pub fn parse<I, S>(words: I) -> Result<Args, clap::Error>
+where
+    I: IntoIterator<Item = S>,
+    S: Into<OsString> + Clone,
+{
+    Args::try_parse_from(words)
+}
+
+/// The command tree, for help, completions and the manual page.
+pub fn command() -> clap::Command {
+    Args::command()
+}
+
+/// What a call depends on beside its words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Standard input is a terminal.
+    pub input_is_terminal: bool,
+    /// Standard output is a terminal.
+    pub output_is_terminal: bool,
+    /// Standard error is a terminal.
+    pub error_is_terminal: bool,
+    /// `NO_COLOR` is set and not empty, or the terminal is dumb.
+    pub no_color: bool,
+}
+
+/// A call as it is meant: every default filled in, every word given its meaning.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// What every command takes.
+    pub options: Options,
+    /// What is asked for.
+    pub task: Task,
+}
+
+/// What every command takes, resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// No terminal UI, no reading of the terminal.
+    pub headless: bool,
+    /// The result as JSON.
+    pub json: bool,
+    /// Where to work; none for the present folder.
+    pub directory: Option<PathBuf>,
+    /// The file that stands in for the machine file.
+    pub config: Option<PathBuf>,
+    /// Settings given as flags.
+    pub flags: Vec<FlagValue>,
+    /// Longest wait for one answer.
+    pub timeout: Option<Duration>,
+    /// Size of the peer's screen.
+    pub size: Option<Size>,
+    /// Progress on standard error.
+    pub progress: Progress,
+    /// How much is logged: 0 for the usual.
+    pub verbose: u8,
+    /// Colours on standard output.
+    pub color_output: bool,
+    /// Colours on standard error.
+    pub color_error: bool,
+}
+
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Not at all.
+    None,
+    /// As plain lines.
+    Lines,
+    /// As one line that is drawn over.
+    Spinner,
+}
+
+/// What is asked for, resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Task {
+    /// One round.
+    Discuss {
+        /// What it is about.
+        kind: AskedKind,
+        /// The message.
+        message: Message,
+        /// The diff to append.
+        diff: Option<Diff>,
+    },
+    /// The brief alone.
+    Brief {
+        /// Also when it was briefed before.
+        force: bool,
+    },
+    /// The reply of a recording.
+    Extract(ExtractArgs),
+    /// The rules behind a recording's state and verdict.
+    Explain(ExplainArgs),
+    /// The state of this machine.
+    Doctor,
+    /// The settings.
+    Config(ConfigCommand),
+    /// A completion script.
+    Completions(clap_complete::Shell),
+    /// The manual page.
+    Man,
+    /// The demo agent.
+    DemoAgent(DemoArgs),
+}
+
+/// Where a message comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    /// The command line.
+    Words(String),
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Input,
+    /// Nowhere: the diff says it all.
+    None,
+}
+
+/// What the working tree is compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Diff {
+    /// The last commit.
+    Head,
+    /// A revision.
+    Revision(String),
+}
+
+/// A command line that is well formed and still cannot be meant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UsageError {
+    /// No command at all.
+    #[error("no command given, and the console is not built yet")]
+    NoCommand,
+    /// A round with nothing to say.
+    #[error("no message: give it as an argument, with --file FILE, or with `-` on standard input")]
+    NoMessage,
+    /// A revision that git would take for an option.
+    #[error("--diff takes a revision, not an option")]
+    Revision,
+    /// A harness name that is empty.
+    #[error("{0} takes the name of a harness")]
+    Name(&'static str),
+}
+
+impl Args {
+    /// Gives the words their meaning.
+    pub fn resolve(self, around: &Surroundings) -> Result<Call, UsageError> {
+        let options = self.global.resolve(around)?;
+        let task = match self.command.ok_or(UsageError::NoCommand)? {
+            Command::Discuss(args) => args.message.resolve(args.kind, around)?,
+            Command::AskReview(args) => args.resolve(AskedKind::Implementation, around)?,
+            Command::Brief { force } => Task::Brief { force },
+            Command::Extract(args) => Task::Extract(args),
+            Command::Explain(args) => Task::Explain(args),
+            Command::Doctor => Task::Doctor,
+            Command::Config { command } => {
+                Task::Config(command.unwrap_or(ConfigCommand::Show { bundled: false }))
+            }
+            Command::Completions { shell } => Task::Completions(shell),
+            Command::Man => Task::Man,
+            Command::DemoAgent(args) => Task::DemoAgent(args),
+        };
+        Ok(Call { options, task })
+    }
+}
+
+impl Global {
+    fn resolve(self, around: &Surroundings) -> Result<Options, UsageError> {
+        let color = |is_terminal: bool| match self.color {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto => is_terminal && !around.no_color,
+        };
+        let mut flags = Vec::new();
+        for (flag, key, value) in [
+            ("--driver", "pair.driver", self.driver),
+            ("--peer", "pair.peer", self.peer),
+        ] {
+            if let Some(value) = value {
+                if value.is_empty() {
+                    return Err(UsageError::Name(flag));
+                }
+                flags.push(FlagValue { flag, key, value });
+            }
+        }
+        Ok(Options {
+            headless: self.headless,
+            json: self.json,
+            directory: self.directory,
+            config: self.config,
+            flags,
+            timeout: self.timeout,
+            size: self.size,
+            progress: match (self.quiet, around.error_is_terminal) {
+                (true, _) => Progress::None,
+                (false, true) => Progress::Spinner,
+                (false, false) => Progress::Lines,
+            },
+            verbose: self.verbose,
+            color_output: color(around.output_is_terminal),
+            color_error: color(around.error_is_terminal),
+        })
+    }
+}
+
+impl MessageArgs {
+    fn resolve(self, kind: AskedKind, around: &Surroundings) -> Result<Task, UsageError> {
+        let (mut words, mut diff) = (self.message, self.diff);
+        // `--diff 'Is this ready?'`: the value is optional, so the message behind it is taken for a revision. No
+        // revision has a blank outside `@{…}` and `:/…`, and none is `-`.
+        if let Some(Some(value)) = &diff
+            && words.is_none()
+            && self.file.is_none()
+            && is_message(value)
+        {
+            words = Some(value.clone());
+            diff = Some(None);
+        }
+        let diff = match diff {
+            None => None,
+            Some(None) => Some(Diff::Head),
+            Some(Some(rev)) if rev.is_empty() || rev.starts_with('-') => {
+                return Err(UsageError::Revision);
+            }
+            Some(Some(rev)) => Some(Diff::Revision(rev)),
+        };
+        let message = match (words, self.file) {
+            (Some(words), _) if words == "-" => Message::Input,
+            (Some(words), _) => Message::Words(words),
+            (None, Some(file)) if file.as_os_str() == "-" => Message::Input,
+            (None, Some(file)) => Message::File(file),
+            (None, None) if diff.is_some() => Message::None,
+            (None, None) if !around.input_is_terminal => Message::Input,
+            (None, None) => return Err(UsageError::NoMessage),
+        };
+        Ok(Task::Discuss {
+            kind,
+            message,
+            diff,
+        })
+    }
+}
+
+fn is_message(value: &str) -> bool {
+    value == "-"
+        || (value.contains(char::is_whitespace)
+            && !value.contains("@{")
+            && !value.starts_with(":/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TERMINAL: Surroundings = Surroundings {
+        input_is_terminal: true,
+        output_is_terminal: true,
+        error_is_terminal: true,
+        no_color: false,
+    };
+
+    fn call(line: &[&str]) -> Result<Call, String> {
+        let words = std::iter::once("codriver").chain(line.iter().copied());
+        let args = parse(words).map_err(|error| error.kind().to_string())?;
+        args.resolve(&TERMINAL).map_err(|error| error.to_string())
+    }
+
+    fn discuss(line: &[&str]) -> Result<(Message, Option<Diff>), String> {
+        match call(line)?.task {
+            Task::Discuss { message, diff, .. } => Ok((message, diff)),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn the_command_tree_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn help_and_man_name_only_what_is_built() {
+        let help = command().render_long_help().to_string();
+        for absent in [
+            "demo-agent",
+            "pair",
+            "mcp",
+            "receipts",
+            "no-confine",
+            "replay",
+        ] {
+            assert!(!help.contains(&format!("  {absent} ")), "{absent}");
+        }
+        for there in [
+            "discuss",
+            "ask-review",
+            "brief",
+            "extract",
+            "explain",
+            "doctor",
+            "config",
+        ] {
+            assert!(help.contains(&format!("  {there} ")), "{there}");
+        }
+    }
+
+    #[test]
+    fn global_options_stand_before_and_after_the_command() -> Result<(), String> {
+        let before = call(&[
+            "--headless",
+            "--peer",
+            "demo",
+            "--timeout",
+            "90s",
+            "discuss",
+            "hi",
+        ])?;
+        let after = call(&[
+            "discuss",
+            "hi",
+            "--headless",
+            "--peer",
+            "demo",
+            "--timeout",
+            "90s",
+        ])?;
+        assert_eq!(before, after);
+        assert_eq!(before.options.timeout, Some(Duration::from_secs(90)));
+        assert_eq!(
+            before.options.flags,
+            [FlagValue {
+                flag: "--peer",
+                key: "pair.peer",
+                value: "demo".to_owned()
+            }]
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn a_message_comes_from_one_place() -> Result<(), String> {
+        assert_eq!(
+            discuss(&["discuss", "hi"])?,
+            (Message::Words("hi".to_owned()), None)
+        );
+        assert_eq!(discuss(&["discuss", "-"])?, (Message::Input, None));
+        assert_eq!(
+            discuss(&["ask-review", "--file", "x.md"])?,
+            (Message::File("x.md".into()), None)
+        );
+        assert!(discuss(&["discuss", "hi", "--file", "x.md"]).is_err());
+        assert!(discuss(&["discuss"]).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn without_a_terminal_a_missing_message_is_on_standard_input() {
+        let call = parse(["codriver", "discuss"])
+            .ok()
+            .and_then(|args| args.resolve(&Surroundings::default()).ok());
+        assert!(matches!(
+            call.map(|call| call.task),
+            Some(Task::Discuss {
+                message: Message::Input,
+                ..
+            })
+        ));
+    }
+
+    #[test]
+    fn a_diff_takes_a_revision_but_not_the_message_behind_it() -> Result<(), String> {
+        let words = |text: &str| Message::Words(text.to_owned());
+        let rev = |text: &str| Some(Diff::Revision(text.to_owned()));
+        assert_eq!(
+            discuss(&["discuss", "hi", "--diff"])?,
+            (words("hi"), Some(Diff::Head))
+        );
+        assert_eq!(
+            discuss(&["discuss", "hi", "--diff", "HEAD~2"])?,
+            (words("hi"), rev("HEAD~2"))
+        );
+        assert_eq!(
+            discuss(&["discuss", "--diff=main", "hi"])?,
+            (words("hi"), rev("main"))
+        );
+        assert_eq!(
+            discuss(&["discuss", "--diff", "is this ready?"])?,
+            (words("is this ready?"), Some(Diff::Head))
+        );
+        assert_eq!(
+            discuss(&["discuss", "--diff", "main@{1 day ago}"])?,
+            (Message::None, rev("main@{1 day ago}"))
+        );
+        assert_eq!(
+            discuss(&["discuss", "--diff", "--file", "-"])?,
+            (Message::Input, Some(Diff::Head))
+        );
+        assert_eq!(
+            discuss(&["discuss", "--diff"])?,
+            (Message::None, Some(Diff::Head))
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn a_revision_is_never_an_option_of_git() {
+        assert!(discuss(&["discuss", "hi", "--diff=--output=x"]).is_err());
+        assert!(discuss(&["discuss", "hi", "--diff="]).is_err());
+    }
+
+    #[test]
+    fn wrong_usage_is_told() {
+        for line in [
+            ["--size", "9", "doctor"],
+            ["--timeout", "0", "doctor"],
+            ["--color", "green", "doctor"],
+            ["-q", "-v", "doctor"],
+            ["discuss", "--kind", "poem"],
+            ["extract", "--at", "-1"],
+            ["extract", "--at", "nan"],
+        ] {
+            assert!(call(&line).is_err(), "{line:?}");
+        }
+        assert_eq!(call(&[]), Err(UsageError::NoCommand.to_string()));
+        assert!(call(&["--peer", "", "doctor"]).is_err());
+    }
+
+    #[test]
+    fn colours_follow_the_flag_then_the_environment_then_the_terminal() -> Result<(), clap::Error> {
+        let color = |line: &[&str], around: Surroundings| {
+            let words = std::iter::once("codriver").chain(line.iter().copied());
+            parse(words).map(|args| {
+                args.resolve(&around)
+                    .map(|call| (call.options.color_output, call.options.color_error))
+            })
+        };
+        let no_color = Surroundings {
+            no_color: true,
+            ..TERMINAL
+        };
+        assert_eq!(color(&["doctor"], TERMINAL)?, Ok((true, true)));
+        assert_eq!(color(&["doctor"], no_color)?, Ok((false, false)));
+        assert_eq!(
+            color(&["doctor", "--color", "always"], no_color)?,
+            Ok((true, true))
+        );
+        assert_eq!(
+            color(&["doctor"], Surroundings::default())?,
+            Ok((false, false))
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn tags_are_split_at_commas() -> Result<(), String> {
+        let Task::Extract(args) = call(&["extract", "--tag", "k7q2,m3xp", "a.cast"])?.task else {
+            return Err("not extract".to_owned());
+        };
+        assert_eq!(args.tag, ["k7q2", "m3xp"]);
+        assert_eq!(args.file, PathBuf::from("a.cast"));
+        Ok(())
+    }
+}
