@@ -34,3 +34,7 @@ pub const READ_BATCH: usize = 64 * 1024;
 pub const OUTGOING: usize = 256 * 1024;
 /// Longest a killed process group may take to be gone before it is reported as surviving.
 pub const KILL_TIME: Duration = Duration::from_secs(2);
+/// Size at which the log becomes the old one and a new one begins.
+pub const LOG_BYTES: u64 = 4 << 20;
+/// Pause between two frames of the progress line on a terminal.
+pub const PROGRESS_FRAME: Duration = Duration::from_millis(250);

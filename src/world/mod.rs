@@ -1,7 +1,10 @@
 //! The outside: one file per outside thing, no decisions.
 
 pub mod clock;
+pub mod log;
 pub mod process;
 pub mod program;
 pub mod pty;
 pub mod random;
+pub mod signals;
+pub mod terminal;
