@@ -38,3 +38,7 @@ pub const KILL_TIME: Duration = Duration::from_secs(2);
 pub const LOG_BYTES: u64 = 4 << 20;
 /// Pause between two frames of the progress line on a terminal.
 pub const PROGRESS_FRAME: Duration = Duration::from_millis(250);
+/// Longest that everything asked of git for one diff may take.
+pub const GIT_TIME: Duration = Duration::from_secs(10);
+/// Most that git may answer.
+pub const GIT_BYTES: usize = 4 << 20;

@@ -1,6 +1,7 @@
 //! The outside: one file per outside thing, no decisions.
 
 pub mod clock;
+pub mod git;
 pub mod log;
 pub mod process;
 pub mod program;
