@@ -42,3 +42,7 @@ pub const PROGRESS_FRAME: Duration = Duration::from_millis(250);
 pub const GIT_TIME: Duration = Duration::from_secs(10);
 /// Most that git may answer.
 pub const GIT_BYTES: usize = 4 << 20;
+/// Longest that the fingerprint of a working tree may take before it is given up (A.14).
+pub const TREE_TIME: Duration = Duration::from_secs(2);
+/// Most that is read of a repository's packed references.
+pub const PACKED_REFS_BYTES: u64 = 64 << 20;

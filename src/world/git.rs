@@ -19,6 +19,7 @@ use tokio::process::Command;
 use tokio::time::{Instant, timeout_at};
 
 use crate::limits;
+use crate::plain;
 use crate::world::program::{self, ProgramError};
 
 /// Why git gave no answer.
@@ -34,7 +35,7 @@ pub enum GitError {
     #[error("the repository at `{}` has no working tree of its own there", .0.display())]
     NoWorkTree(PathBuf),
     /// Git does not know the revision, or it names no commit.
-    #[error("`{0}` is not a revision of this repository")]
+    #[error("`{}` is not a revision of this repository", plain::display(.0, limits::QUOTE_BYTES))]
     UnknownRevision(String),
     /// The working tree is as the revision has it.
     #[error("nothing to review: the working tree has no changes")]
@@ -46,7 +47,7 @@ pub enum GitError {
     #[error("git did not answer in time")]
     TooSlow,
     /// Git failed for another reason.
-    #[error("git failed: {0}")]
+    #[error("git failed: {}", plain::display(.0, limits::QUOTE_BYTES))]
     Failed(String),
     /// A file or a process could not be had.
     #[error("git could not be run")]

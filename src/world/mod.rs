@@ -9,3 +9,4 @@ pub mod pty;
 pub mod random;
 pub mod signals;
 pub mod terminal;
+pub mod tree;
