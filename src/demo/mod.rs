@@ -1,1 +1,27 @@
 //! The embedded demo agent: a script, the styles it draws in, and a small honest review of a diff.
+
+pub mod composer;
+pub mod diff;
+pub mod fault;
+pub mod input;
+pub mod layout;
+pub mod markdown;
+pub mod review;
+pub mod row;
+pub mod script;
+pub mod secret;
+pub mod table;
+pub mod wrap;
+
+/// Which agent the demo looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Inline, as claude draws.
+    Claude,
+    /// Inline with a scroll region, as codex draws.
+    Codex,
+    /// On the alternate screen, as opencode draws.
+    OpenCode,
+    /// Line by line, as a program nobody knows draws.
+    Plain,
+}
