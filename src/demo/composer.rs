@@ -7,7 +7,10 @@ use super::Kind;
 enum Piece {
     Typed(String),
     /// A paste that is shown as a label only.
-    Collapsed { label: String, text: String },
+    Collapsed {
+        label: String,
+        text: String,
+    },
 }
 
 /// The text a person or a program is about to send.

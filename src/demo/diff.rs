@@ -119,7 +119,8 @@ impl Reader {
         } else {
             line.chars().take(hunk.parents).collect()
         };
-        if marks.len() < hunk.parents || marks.chars().any(|mark| !matches!(mark, ' ' | '+' | '-')) {
+        if marks.len() < hunk.parents || marks.chars().any(|mark| !matches!(mark, ' ' | '+' | '-'))
+        {
             self.hunk = None;
             self.found.cut_short = true;
             return false;

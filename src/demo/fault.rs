@@ -77,6 +77,18 @@ impl Faults {
         self.0.contains(&fault)
     }
 
+    /// The set without one fault.
+    #[must_use]
+    pub fn less(&self, fault: Fault) -> Self {
+        Self(
+            self.0
+                .iter()
+                .copied()
+                .filter(|other| *other != fault)
+                .collect(),
+        )
+    }
+
     /// Both sets together.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
@@ -95,7 +107,11 @@ impl FromStr for Faults {
 
     fn from_str(text: &str) -> Result<Self, UnknownFault> {
         let mut faults = Self::default();
-        for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        for name in text
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+        {
             let fault = Fault::ALL
                 .into_iter()
                 .find_map(|(fault, known)| (known == name).then_some(fault))
@@ -140,6 +156,9 @@ mod tests {
     #[test]
     fn an_unknown_fault_is_named_beside_the_known_ones() {
         let error = "slow,lazy".parse::<Faults>().unwrap_err().to_string();
-        assert!(error.starts_with("\"lazy\" is no fault; known are no-verdict, "), "{error}");
+        assert!(
+            error.starts_with("\"lazy\" is no fault; known are no-verdict, "),
+            "{error}"
+        );
     }
 }

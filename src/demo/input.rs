@@ -259,7 +259,9 @@ fn kitty_key(seen: &str) -> Input {
         100 if control => Input::Eof,
         117 if control => Input::KillLine,
         106 if control => Input::Text("\n".to_owned()),
-        32..=126 if !control => char::from_u32(code).map_or(Input::Other, |key| Input::Text(key.to_string())),
+        32..=126 if !control => {
+            char::from_u32(code).map_or(Input::Other, |key| Input::Text(key.to_string()))
+        }
         _ => Input::Other,
     }
 }
@@ -291,9 +293,16 @@ mod tests {
     fn typed_text_and_keys_come_in_order() {
         assert_eq!(
             parse("é ab\x7f\r".as_bytes()),
-            [Input::Text("é ab".to_owned()), Input::Backspace, Input::Enter]
+            [
+                Input::Text("é ab".to_owned()),
+                Input::Backspace,
+                Input::Enter
+            ]
         );
-        assert_eq!(parse(b"\x03\x04\x15"), [Input::Interrupt, Input::Eof, Input::KillLine]);
+        assert_eq!(
+            parse(b"\x03\x04\x15"),
+            [Input::Interrupt, Input::Eof, Input::KillLine]
+        );
     }
 
     #[test]
@@ -317,7 +326,9 @@ mod tests {
     #[test]
     fn answers_of_the_terminal_are_no_text() {
         assert_eq!(
-            parse(b"\x1b[?62;22c\x1bP>|XTerm(390)\x1b\\\x1b]11;rgb:1010/1010/1010\x07\x1b[?2026;2$yx"),
+            parse(
+                b"\x1b[?62;22c\x1bP>|XTerm(390)\x1b\\\x1b]11;rgb:1010/1010/1010\x07\x1b[?2026;2$yx"
+            ),
             [
                 Input::Other,
                 Input::Other,

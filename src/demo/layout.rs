@@ -220,7 +220,11 @@ fn lay_item(item: &[Block], marker: &str, look: &Look, cols: usize, depth: usize
                 " ".repeat(indent)
             };
             let is_blank = row.spans.is_empty() && !rows.is_empty();
-            rows.push(if is_blank { row } else { row.behind(head, Style::default()) });
+            rows.push(if is_blank {
+                row
+            } else {
+                row.behind(head, Style::default())
+            });
         }
     }
     if rows.is_empty() {
@@ -234,7 +238,11 @@ fn lay_flush(text: &Text, marker: &str, look: &Look, cols: usize) -> Vec<Row> {
     let hang = width(marker);
     let mut rows = Vec::new();
     for (index, mut line) in lines_of(text, look).into_iter().enumerate() {
-        let head = if index == 0 { marker.to_owned() } else { " ".repeat(hang) };
+        let head = if index == 0 {
+            marker.to_owned()
+        } else {
+            " ".repeat(hang)
+        };
         line.insert(
             0,
             Span {
@@ -321,7 +329,11 @@ fn push_span(line: &mut Vec<Span>, text: &str, style: Style) {
 }
 
 fn style_of(inline: &Inline, look: &Look) -> Style {
-    let base = if inline.mark.code { look.code } else { Style::default() };
+    let base = if inline.mark.code {
+        look.code
+    } else {
+        Style::default()
+    };
     Style {
         bold: base.bold || (inline.mark.strong && bold().bold),
         italic: inline.mark.emphasis,
@@ -371,7 +383,10 @@ mod tests {
     fn a_verdict_right_under_an_item_is_drawn_inside_it() {
         let text = "- one\nVERDICT: OBJECT";
         assert_eq!(drawn(Kind::Codex, text, 40), "• one\n  VERDICT: OBJECT\n");
-        assert_eq!(drawn(Kind::OpenCode, text, 40), "- one\n  VERDICT: OBJECT\n");
+        assert_eq!(
+            drawn(Kind::OpenCode, text, 40),
+            "- one\n  VERDICT: OBJECT\n"
+        );
     }
 
     #[test]

@@ -92,11 +92,21 @@ pub fn parse(text: &str) -> Vec<Block> {
 enum Open {
     Paragraph,
     Heading(usize),
-    Code { fenced: bool, text: String },
+    Code {
+        fenced: bool,
+        text: String,
+    },
     Quote(Vec<Block>),
-    List { start: Option<u64>, loose: bool, items: Vec<Vec<Block>> },
+    List {
+        start: Option<u64>,
+        loose: bool,
+        items: Vec<Vec<Block>>,
+    },
     Item(Vec<Block>),
-    Table { aligns: Vec<Align>, rows: Vec<Vec<Text>> },
+    Table {
+        aligns: Vec<Align>,
+        rows: Vec<Vec<Text>>,
+    },
     Row(Vec<Text>),
     Html(String),
 }
@@ -382,12 +392,20 @@ mod tests {
         };
         assert!(!loose);
         assert_eq!(items[0].len(), 2);
-        assert!(matches!(&parse("3. a\n\n4. b")[0], Block::List { start: Some(3), loose: true, .. }));
+        assert!(matches!(
+            &parse("3. a\n\n4. b")[0],
+            Block::List {
+                start: Some(3),
+                loose: true,
+                ..
+            }
+        ));
     }
 
     #[test]
     fn code_tables_quotes_and_rules_are_blocks() {
-        let blocks = parse("```rs\na\n  b\n```\n\n    c\n\n| x | y |\n|---|:-:|\n| 1 | 2 |\n\n> q\n\n---\n");
+        let blocks =
+            parse("```rs\na\n  b\n```\n\n    c\n\n| x | y |\n|---|:-:|\n| 1 | 2 |\n\n> q\n\n---\n");
         assert_eq!(
             blocks,
             [
@@ -414,7 +432,10 @@ mod tests {
 
     #[test]
     fn what_is_no_html_stays_text() {
-        assert_eq!(parse("REVIEW: <your findings>"), [Block::Paragraph(vec![plain("REVIEW: <your findings>")])]);
+        assert_eq!(
+            parse("REVIEW: <your findings>"),
+            [Block::Paragraph(vec![plain("REVIEW: <your findings>")])]
+        );
     }
 
     proptest::proptest! {

@@ -1,15 +1,20 @@
 //! The embedded demo agent: a script, the styles it draws in, and a small honest review of a diff.
 
+pub mod agent;
 pub mod composer;
 pub mod diff;
 pub mod fault;
 pub mod input;
 pub mod layout;
 pub mod markdown;
+mod reply;
 pub mod review;
 pub mod row;
+pub mod scene;
 pub mod script;
 pub mod secret;
+mod style_claude;
+mod style_plain;
 pub mod table;
 pub mod wrap;
 

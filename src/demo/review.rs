@@ -99,7 +99,9 @@ fn is_word_tag(text: &str, at: usize) -> bool {
 fn last_tag_in(reach: &str) -> Option<String> {
     // A word the reach cuts in two is no word of the prompt.
     let whole = if reach.chars().count() > TAG_REACH {
-        reach.rsplit_once(|letter: char| !letter.is_alphanumeric())?.0
+        reach
+            .rsplit_once(|letter: char| !letter.is_alphanumeric())?
+            .0
     } else {
         reach
     };
@@ -118,9 +120,16 @@ fn is_tag(word: &str) -> bool {
 
 /// Whether the prompt asks for the answer "understood"; one that only uses the word is no brief.
 fn is_brief(prose: &str) -> bool {
-    const ASKING: [&str; 7] = ["reply", "answer", "respond", "confirm", "say", "write", "review"];
+    const ASKING: [&str; 7] = [
+        "reply", "answer", "respond", "confirm", "say", "write", "review",
+    ];
     let prose = prose.to_lowercase();
-    let quoted = ["`understood`", "\"understood\"", "'understood'", "“understood”"];
+    let quoted = [
+        "`understood`",
+        "\"understood\"",
+        "'understood'",
+        "“understood”",
+    ];
     quoted.iter().any(|word| prose.contains(word))
         || prose
             .split(['.', '!', '?'])
@@ -156,7 +165,11 @@ fn review(diff: &Diff) -> (String, Vec<String>, &'static str) {
     let looked = format!(
         "looked at {}, {added} added and {removed} removed {}",
         count(diff.files.len(), "changed file"),
-        if added + removed == 1 { "line" } else { "lines" },
+        if added + removed == 1 {
+            "line"
+        } else {
+            "lines"
+        },
     );
     let first = match findings.len() {
         0 => format!("{looked}; no rule found anything."),
@@ -185,7 +198,9 @@ fn review(diff: &Diff) -> (String, Vec<String>, &'static str) {
         None => "ADJUST",
     };
     if let Some(kind) = is_about_more_than_a_diff(&diff.prose) {
-        body.push(format!("- the {kind} itself I cannot judge; only the diff was looked at"));
+        body.push(format!(
+            "- the {kind} itself I cannot judge; only the diff was looked at"
+        ));
         if verdict == "AGREE" {
             verdict = "ADJUST";
         }
@@ -233,8 +248,16 @@ fn conflict_markers(file: &FileDiff, found: &mut Vec<Finding>) {
         return;
     }
     for line in &file.added {
-        if ['<', '>', '=', '|'].iter().any(|mark| is_marker(&line.text, *mark)) {
-            found.push(finding(file, line, "a conflict marker is left in", Weight::Grave));
+        if ['<', '>', '=', '|']
+            .iter()
+            .any(|mark| is_marker(&line.text, *mark))
+        {
+            found.push(finding(
+                file,
+                line,
+                "a conflict marker is left in",
+                Weight::Grave,
+            ));
         }
     }
 }
@@ -260,7 +283,10 @@ const LEFTOVERS: [(&str, &str); 17] = [
     ("pdb.set_trace(", "`pdb.set_trace` is left in"),
     ("binding.pry", "`binding.pry` is left in"),
     ("var_dump(", "`var_dump` is left in"),
-    ("raise NotImplementedError", "`NotImplementedError` is left in"),
+    (
+        "raise NotImplementedError",
+        "`NotImplementedError` is left in",
+    ),
     ("println!(\"debug", "a debug print is left in"),
     ("eprintln!(\"debug", "a debug print is left in"),
     ("print(\"debug", "a debug print is left in"),
@@ -346,24 +372,29 @@ fn is_test_path(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
     let stem = name.split('.').next().unwrap_or(name);
-    folders
-        .split('/')
-        .any(|folder| matches!(folder, "test" | "tests" | "spec" | "specs" | "__tests__" | "testdata"))
-        || stem.starts_with("test_")
+    folders.split('/').any(|folder| {
+        matches!(
+            folder,
+            "test" | "tests" | "spec" | "specs" | "__tests__" | "testdata"
+        )
+    }) || stem.starts_with("test_")
         || stem.ends_with("_test")
         || stem.ends_with("_spec")
         || matches!(stem, "test" | "tests")
         || name.contains(".test.")
         || name.contains(".spec.")
         || path.rsplit('/').next().is_some_and(|name| {
-            name.split('.').next().is_some_and(|stem| stem.ends_with("Test") || stem.ends_with("Tests"))
+            name.split('.')
+                .next()
+                .is_some_and(|stem| stem.ends_with("Test") || stem.ends_with("Tests"))
         })
 }
 
 fn is_source(path: &str) -> bool {
     const ENDINGS: [&str; 33] = [
-        "rs", "py", "js", "mjs", "cjs", "jsx", "ts", "tsx", "go", "c", "h", "cc", "cpp", "hpp", "cs", "java", "kt",
-        "swift", "rb", "php", "scala", "sh", "bash", "zig", "ex", "exs", "erl", "hs", "ml", "lua", "pl", "dart", "vue",
+        "rs", "py", "js", "mjs", "cjs", "jsx", "ts", "tsx", "go", "c", "h", "cc", "cpp", "hpp",
+        "cs", "java", "kt", "swift", "rb", "php", "scala", "sh", "bash", "zig", "ex", "exs", "erl",
+        "hs", "ml", "lua", "pl", "dart", "vue",
     ];
     path.rsplit_once('.')
         .is_some_and(|(_, ending)| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
@@ -413,12 +444,23 @@ fn finding(file: &FileDiff, line: &AddedLine, what: &str, weight: Weight) -> Fin
 fn shown_path(path: &str) -> String {
     let lower = path.to_lowercase();
     let is_tame = path.chars().all(|letter| {
-        letter.is_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '+' | '@' | ' ' | '(' | ')' | '[' | ']')
+        letter.is_alphanumeric()
+            || matches!(
+                letter,
+                '/' | '.' | '_' | '-' | '+' | '@' | ' ' | '(' | ')' | '[' | ']'
+            )
     });
-    if is_tame && !lower.starts_with("verdict") && !lower.starts_with("review") && !path.starts_with(' ') {
+    if is_tame
+        && !lower.starts_with("verdict")
+        && !lower.starts_with("review")
+        && !path.starts_with(' ')
+    {
         path.to_owned()
     } else {
-        format!("\"{}\"", path.escape_debug().to_string().replace(':', "\\u{3a}"))
+        format!(
+            "\"{}\"",
+            path.escape_debug().to_string().replace(':', "\\u{3a}")
+        )
     }
 }
 
@@ -487,7 +529,8 @@ mod tests {
 
     #[test]
     fn a_clean_change_with_its_test_is_agreed_to() {
-        let prompt = diff("src/a.rs", &["let a = 1;"]) + &diff("tests/a.rs", &["assert_eq!(a, 1);"]);
+        let prompt =
+            diff("src/a.rs", &["let a = 1;"]) + &diff("tests/a.rs", &["assert_eq!(a, 1);"]);
         let answer = answer(&prompt);
         assert_eq!(verdict_of(&answer), "AGREE");
         assert!(
@@ -501,12 +544,18 @@ mod tests {
         let prompt = format!("kind: question\n{}", diff("README.md", &["words"]));
         let answer = answer(&prompt);
         assert_eq!(verdict_of(&answer), "ADJUST");
-        assert!(answer.contains("the question itself I cannot judge"), "{answer}");
+        assert!(
+            answer.contains("the question itself I cannot judge"),
+            "{answer}"
+        );
     }
 
     #[test]
     fn conflict_markers_stop_a_change() {
-        let prompt = diff("src/a.py", &["<<<<<<< HEAD", "a", "=======", "b", ">>>>>>> side"]);
+        let prompt = diff(
+            "src/a.py",
+            &["<<<<<<< HEAD", "a", "=======", "b", ">>>>>>> side"],
+        );
         assert_eq!(
             whats(&prompt)[..3],
             [
@@ -520,7 +569,10 @@ mod tests {
 
     #[test]
     fn an_underline_of_a_heading_is_no_conflict() {
-        assert_eq!(whats(&diff("doc.rst", &["Heading", "=======", "<<<<<<<< eight"])), [""; 0]);
+        assert_eq!(
+            whats(&diff("doc.rst", &["Heading", "=======", "<<<<<<<< eight"])),
+            [""; 0]
+        );
     }
 
     #[test]
@@ -533,7 +585,12 @@ mod tests {
     fn what_was_meant_to_go_is_named_with_its_line() {
         let prompt = diff(
             "src/a.rs",
-            &["    todo!()", "    unimplemented!(\"later\")", "    let x = dbg!(y);", "#[test]"],
+            &[
+                "    todo!()",
+                "    unimplemented!(\"later\")",
+                "    let x = dbg!(y);",
+                "#[test]",
+            ],
         );
         assert_eq!(
             whats(&prompt),
@@ -581,7 +638,10 @@ mod tests {
         let prompt = diff("config.toml", &[&format!("id = \"{key}\"")]);
         let answer = answer(&prompt);
         assert_eq!(verdict_of(&answer), "OBJECT");
-        assert!(answer.contains("- config.toml:11: an AWS access key"), "{answer}");
+        assert!(
+            answer.contains("- config.toml:11: an AWS access key"),
+            "{answer}"
+        );
         assert!(!answer.contains(&key));
     }
 
@@ -595,7 +655,10 @@ mod tests {
 
     #[test]
     fn a_test_in_the_same_file_counts() {
-        assert_eq!(whats(&diff("src/a.rs", &["let a = 1;", "    #[test]"])), [""; 0]);
+        assert_eq!(
+            whats(&diff("src/a.rs", &["let a = 1;", "    #[test]"])),
+            [""; 0]
+        );
         assert_eq!(whats(&diff("src/a.rs", &["#[tokio::test]"])), [""; 0]);
         let inside = "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -90 +90 @@ mod tests {\n-old\n+new\n";
         assert_eq!(whats(inside), [""; 0]);
@@ -614,7 +677,12 @@ mod tests {
         ] {
             assert!(is_test_path(path), "{path}");
         }
-        for path in ["src/contest.rs", "src/latest.py", "attest/a.rs", "testing.md"] {
+        for path in [
+            "src/contest.rs",
+            "src/latest.py",
+            "attest/a.rs",
+            "testing.md",
+        ] {
             assert!(!is_test_path(path), "{path}");
         }
     }
@@ -627,9 +695,13 @@ mod tests {
 
     #[test]
     fn a_binary_or_a_cut_diff_gets_no_agreement() {
-        let binary = answer("diff --git a/p.png b/p.png\nBinary files a/p.png and b/p.png differ\n");
+        let binary =
+            answer("diff --git a/p.png b/p.png\nBinary files a/p.png and b/p.png differ\n");
         assert_eq!(verdict_of(&binary), "ADJUST");
-        assert!(binary.contains("- not looked at: p.png (binary)"), "{binary}");
+        assert!(
+            binary.contains("- not looked at: p.png (binary)"),
+            "{binary}"
+        );
         let cut = answer("--- a/x.md\n+++ b/x.md\n@@ -1,9 +1,9 @@\n+a\n");
         assert_eq!(verdict_of(&cut), "ADJUST");
     }
@@ -637,8 +709,14 @@ mod tests {
     #[test]
     fn the_tag_is_found_where_it_is_asked_for() {
         for (prompt, tag) in [
-            ("the tag of this round is k7q2, in parentheses", Some("k7q2")),
-            ("this tag in square brackets: k7q2. Put a blank line", Some("k7q2")),
+            (
+                "the tag of this round is k7q2, in parentheses",
+                Some("k7q2"),
+            ),
+            (
+                "this tag in square brackets: k7q2. Put a blank line",
+                Some("k7q2"),
+            ),
             ("Tag: m3xp", Some("m3xp")),
             ("no label is asked for in k7q2", None),
             ("the tag is absent and the stage x1 too short", None),
@@ -655,7 +733,10 @@ mod tests {
         assert_eq!(asked_tag(&format!("tag {} k7q2", "x".repeat(90))), None);
         assert_eq!(asked_tag(&diff("a.md", &["the tag is k7q2"])), None);
         // The reach ends inside of the word: what is left of it is no word.
-        assert_eq!(asked_tag(&format!("tag {} a1b2c3d4e5", "x".repeat(74))), None);
+        assert_eq!(
+            asked_tag(&format!("tag {} a1b2c3d4e5", "x".repeat(74))),
+            None
+        );
     }
 
     #[test]
@@ -669,7 +750,13 @@ mod tests {
         let lines = vec!["dbg!(1);"; 30];
         let answer = answer(&diff("src/a.rs", &lines));
         assert!(answer.contains("- and 11 more"), "{answer}");
-        assert_eq!(answer.lines().filter(|line| line.contains("`dbg!`")).count(), 20);
+        assert_eq!(
+            answer
+                .lines()
+                .filter(|line| line.contains("`dbg!`"))
+                .count(),
+            20
+        );
     }
 
     proptest::proptest! {

@@ -177,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_turn_for_another_prompt_is_kept() {
-        let mut script = Script::parse(r#"[{"match":"(?i)brief","text":"a"},{"text":"b"}]"#).unwrap();
+        let mut script =
+            Script::parse(r#"[{"match":"(?i)brief","text":"a"},{"text":"b"}]"#).unwrap();
         assert_eq!(script.take("a message").unwrap().text, "b");
         assert!(script.take("a message").is_none());
         assert_eq!(script.take("the BRIEF").unwrap().text, "a");
@@ -204,9 +205,18 @@ mod tests {
     #[test]
     fn a_faulty_script_says_what_is_wrong() {
         assert!(matches!(Script::parse("{}"), Err(ScriptError::Json(_))));
-        assert!(matches!(Script::parse(r#"[{"text":"x","colour":1}]"#), Err(ScriptError::Json(_))));
-        assert!(matches!(Script::parse(r#"[{"text":"x","fault":"lazy"}]"#), Err(ScriptError::Json(_))));
+        assert!(matches!(
+            Script::parse(r#"[{"text":"x","colour":1}]"#),
+            Err(ScriptError::Json(_))
+        ));
+        assert!(matches!(
+            Script::parse(r#"[{"text":"x","fault":"lazy"}]"#),
+            Err(ScriptError::Json(_))
+        ));
         let error = Script::parse(r#"[{"text":"x"},{"match":"(","text":"x"}]"#).unwrap_err();
-        assert_eq!(error.to_string(), "turn 2: `match` is no regular expression");
+        assert_eq!(
+            error.to_string(),
+            "turn 2: `match` is no regular expression"
+        );
     }
 }

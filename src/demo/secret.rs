@@ -83,15 +83,25 @@ mod tests {
     fn known_shapes_are_named() {
         for (line, kind) in [
             (joined("AKIA", "ABCDEFGH23456789"), "an AWS access key"),
-            (joined("-----BEGIN RSA ", "PRIVATE KEY-----"), "a private key"),
+            (
+                joined("-----BEGIN RSA ", "PRIVATE KEY-----"),
+                "a private key",
+            ),
             (joined("-----BEGIN ", "PRIVATE KEY-----"), "a private key"),
-            (joined("-----BEGIN OPENSSH ", "PRIVATE KEY-----"), "a private key"),
+            (
+                joined("-----BEGIN OPENSSH ", "PRIVATE KEY-----"),
+                "a private key",
+            ),
             (joined("ghp_", &"a1B2".repeat(9)), "a GitHub token"),
             (joined("xoxb-", "1234567890-abcdef"), "a Slack token"),
             (joined("sk_live_", "abcdef0123456789"), "a Stripe key"),
             (joined("sk-", &"a1B2".repeat(10)), "an API key"),
         ] {
-            assert_eq!(kind_of(&format!("let x = \"{line}\";")), Some(kind), "{line}");
+            assert_eq!(
+                kind_of(&format!("let x = \"{line}\";")),
+                Some(kind),
+                "{line}"
+            );
         }
     }
 
@@ -105,7 +115,11 @@ mod tests {
             format!("password := '{value}'"),
             format!("auth_token='{value}'"),
         ] {
-            assert_eq!(kind_of(&line), Some("a value that looks like a secret"), "{line}");
+            assert_eq!(
+                kind_of(&line),
+                Some("a value that looks like a secret"),
+                "{line}"
+            );
         }
     }
 

@@ -83,7 +83,13 @@ fn fit(mut widths: Vec<usize>, frame: Frame, cols: usize) -> Vec<usize> {
     widths
 }
 
-fn draw_row(cells: &[Vec<Span>], widths: &[usize], aligns: &[Align], frame: Frame, head: bool) -> Vec<Row> {
+fn draw_row(
+    cells: &[Vec<Span>],
+    widths: &[usize],
+    aligns: &[Align],
+    frame: Frame,
+    head: bool,
+) -> Vec<Row> {
     let wrapped: Vec<Vec<Row>> = widths
         .iter()
         .enumerate()
@@ -154,19 +160,23 @@ mod tests {
     use super::*;
 
     fn table() -> Vec<Vec<Vec<Span>>> {
-        [["File", "Line"], ["src/queue.rs", "18"], ["src/util.rs", "2"]]
-            .into_iter()
-            .map(|row| {
-                row.into_iter()
-                    .map(|text| {
-                        vec![Span {
-                            text: text.to_owned(),
-                            style: Style::default(),
-                        }]
-                    })
-                    .collect()
-            })
-            .collect()
+        [
+            ["File", "Line"],
+            ["src/queue.rs", "18"],
+            ["src/util.rs", "2"],
+        ]
+        .into_iter()
+        .map(|row| {
+            row.into_iter()
+                .map(|text| {
+                    vec![Span {
+                        text: text.to_owned(),
+                        style: Style::default(),
+                    }]
+                })
+                .collect()
+        })
+        .collect()
     }
 
     fn drawn(frame: Frame, cols: usize) -> Vec<String> {

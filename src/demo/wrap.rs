@@ -112,25 +112,43 @@ mod tests {
 
     #[test]
     fn rows_end_at_words() {
-        assert_eq!(texts("one two three", 8, Breaks::Blanks), ["one two", "three"]);
-        assert_eq!(texts("one two three", 13, Breaks::Blanks), ["one two three"]);
+        assert_eq!(
+            texts("one two three", 8, Breaks::Blanks),
+            ["one two", "three"]
+        );
+        assert_eq!(
+            texts("one two three", 13, Breaks::Blanks),
+            ["one two three"]
+        );
         assert_eq!(texts("", 8, Breaks::Blanks), [""]);
     }
 
     #[test]
     fn a_word_too_long_for_a_row_is_cut() {
-        assert_eq!(texts("a abcdefghij", 4, Breaks::Blanks), ["a", "abcd", "efgh", "ij"]);
+        assert_eq!(
+            texts("a abcdefghij", 4, Breaks::Blanks),
+            ["a", "abcd", "efgh", "ij"]
+        );
     }
 
     #[test]
     fn an_indent_is_kept() {
-        assert_eq!(texts("    let a = 1;", 10, Breaks::Blanks), ["    let a", "= 1;"]);
+        assert_eq!(
+            texts("    let a = 1;", 10, Breaks::Blanks),
+            ["    let a", "= 1;"]
+        );
     }
 
     #[test]
     fn punctuation_breaks_where_the_style_does_so() {
-        assert_eq!(texts("called from src/main.rs:4", 16, Breaks::Punctuation), ["called from src/", "main.rs:4"]);
-        assert_eq!(texts("called from src/main.rs:4", 16, Breaks::Blanks), ["called from", "src/main.rs:4"]);
+        assert_eq!(
+            texts("called from src/main.rs:4", 16, Breaks::Punctuation),
+            ["called from src/", "main.rs:4"]
+        );
+        assert_eq!(
+            texts("called from src/main.rs:4", 16, Breaks::Blanks),
+            ["called from", "src/main.rs:4"]
+        );
     }
 
     #[test]

@@ -1,1 +1,3 @@
 //! What can be asked for, one file per operation, in the order of the specification.
+
+pub mod demo_agent;

@@ -1,12 +1,14 @@
 //! The outside: one file per outside thing, no decisions.
 
 pub mod clock;
+pub mod demo_trace;
 pub mod git;
 pub mod log;
 pub mod process;
 pub mod program;
 pub mod pty;
 pub mod random;
+pub mod raw_terminal;
 pub mod signals;
 pub mod terminal;
 pub mod tree;
