@@ -231,6 +231,36 @@ fn the_environment_is_exactly_the_one_given() -> Outcome {
 }
 
 #[test]
+fn the_child_has_no_descriptor_but_its_terminal() -> Outcome {
+    within_limit(async {
+        let file = tempfile::tempfile()?;
+        // As if whoever started us had left it open.
+        rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())?;
+        let mut launch = launch("");
+        launch.argv = vec!["ls".into(), "-1".into(), "/proc/self/fd".into()];
+        let mut pty = Pty::spawn(launch)?;
+        let text = read_to_end(&mut pty).await?;
+        // The fourth is the folder that is being listed.
+        assert_eq!(text.lines().collect::<Vec<_>>(), ["0", "1", "2", "3"]);
+        Ok(())
+    })
+}
+
+#[test]
+fn nobody_is_asked_twice_to_end() -> Outcome {
+    within_limit(async {
+        let script =
+            "trap '' HUP; trap 'echo asked' TERM; echo ready; while :; do sleep 0.05; done";
+        let mut pty = shell(script)?;
+        hear(&mut pty, "ready").await?;
+        pty.kill_group(Duration::from_millis(500)).await?;
+        let text = read_to_end(&mut pty).await?;
+        assert_eq!(text.matches("asked").count(), 1, "{text:?}");
+        Ok(())
+    })
+}
+
+#[test]
 fn the_child_leads_a_session_with_this_terminal() -> Outcome {
     within_limit(async {
         let mut pty = shell("echo pid $$ >/dev/tty; cat /proc/self/stat; pwd; sleep 30")?;

@@ -20,6 +20,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::limits;
 use crate::plain;
+use crate::world::process;
 use crate::world::program::{self, ProgramError};
 
 /// Why git gave no answer.
@@ -449,6 +450,7 @@ impl Call {
 
     /// Runs git to its end, within the deadline and the bound; past either, it and what it started are killed.
     async fn run(mut self, input: &[u8]) -> Result<Answer, GitError> {
+        process::keep_descriptors();
         let mut child = self
             .command
             .stdin(Stdio::piped())

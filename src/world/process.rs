@@ -4,7 +4,9 @@
 //! was seen. Only Linux tells these things without a foreign-function call; elsewhere the listing is empty.
 
 use std::io;
+use std::os::fd::{BorrowedFd, RawFd};
 
+use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
 use rustix::process::{Pid, Signal};
 
 /// A process beyond doubt: its number and when it started.
@@ -140,6 +142,28 @@ pub fn descendants(root: ProcessId) -> Vec<Process> {
 /// Returns the short name of a process.
 pub fn name(pid: i32) -> Option<String> {
     Process::of(pid).map(|process| process.name)
+}
+
+/// Sees to it that no child inherits a descriptor beyond the standard three.
+///
+/// What this program opens is closed in its children anyway; what it was itself given by whoever started it is not.
+pub fn keep_descriptors() {
+    let Ok(entries) = std::fs::read_dir("/dev/fd") else {
+        return;
+    };
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<RawFd>().ok();
+    for raw in entries.flatten().filter_map(number).filter(|raw| *raw > 2) {
+        #[expect(
+            unsafe_code,
+            reason = "a descriptor that was inherited has no owner in this program"
+        )]
+        // SAFETY: it is open, as the listing says, and is borrowed for these two calls only; one that was closed in
+        // between makes them fail.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(raw) };
+        if let Ok(flags) = fcntl_getfd(descriptor) {
+            let _ = fcntl_setfd(descriptor, flags | FdFlags::CLOEXEC);
+        }
+    }
 }
 
 /// Reads `/proc/PID/stat`. The name stands in parentheses and may hold blanks and parentheses itself.

@@ -155,6 +155,7 @@ impl Pty {
 
         // Listening begins before there is a child, so that its end cannot be missed.
         let children = signal(SignalKind::child()).map_err(PtyError::Open)?;
+        process::keep_descriptors();
         let opened = |fault| PtyError::Open(plain_io(fault));
         let (terminal, child_side) = pty_process::open().map_err(opened)?;
         let (cols, rows) = size;
@@ -282,30 +283,33 @@ impl Pty {
     /// `limits::KILL_TIME`, also when something cannot be killed.
     pub async fn kill_group(&mut self, grace: Duration) -> io::Result<Killed> {
         let mut family = Family::default();
-        if !self.reaped {
-            family.look(self);
-            // A stopped process sees the request only once it goes on.
-            for asked in [Signal::HUP, Signal::TERM, Signal::CONT] {
-                self.signal_family(&family, asked);
-            }
-            let deadline = Instant::now() + grace;
-            while !self.is_all_gone(&mut family)? && Instant::now() < deadline {
-                self.listen_until(deadline.min(soon())).await?;
-            }
-            let deadline = Instant::now() + limits::KILL_TIME;
-            while !self.is_all_gone(&mut family)? && Instant::now() < deadline {
-                self.signal_family(&family, Signal::KILL);
-                self.listen_until(soon()).await?;
-            }
+        if self.reaped {
+            return Ok(family.killed(self.exit));
+        }
+        self.outgoing.clear();
+        family.look(self);
+        // A stopped process sees the request only once it goes on.
+        for asked in [Signal::HUP, Signal::TERM, Signal::CONT] {
+            self.signal_family(&family, asked);
+        }
+        let deadline = Instant::now() + grace;
+        while !self.is_all_gone(&mut family)? && Instant::now() < deadline {
+            self.listen_until(deadline.min(soon())).await?;
+        }
+        // Where processes cannot be listed, the group may still hold some.
+        self.signal_family(&family, Signal::KILL);
+        let deadline = Instant::now() + limits::KILL_TIME;
+        while !self.is_all_gone(&mut family)? && Instant::now() < deadline {
+            self.signal_family(&family, Signal::KILL);
+            self.listen_until(soon()).await?;
         }
         let exit = self.try_wait()?;
         if exit.is_some() && family.running.is_empty() {
-            self.reap();
+            // It has ended, and its status was read before.
+            let _ = self.child.try_wait();
+            self.reaped = true;
         }
-        Ok(Killed {
-            exit,
-            survivors: family.running.into_iter().collect(),
-        })
+        Ok(family.killed(exit))
     }
 
     fn pid(&self) -> Pid {
@@ -320,8 +324,10 @@ impl Pty {
     fn signal_family(&self, family: &Family, signal: Signal) {
         // One that is gone, or that changed its user, cannot be signalled; it shows among the survivors.
         let _ = kill_process_group(self.pid(), signal);
-        for one in &family.running {
-            let _ = one.send(signal);
+        // Nobody is asked twice: to some programs a second request means at once.
+        let outside = |one: &&Process| one.group != self.id.pid;
+        for one in family.running.iter().filter(outside) {
+            let _ = one.id.send(signal);
         }
     }
 
@@ -341,14 +347,6 @@ impl Pty {
             sleep_until(deadline).await;
         }
         Ok(())
-    }
-
-    fn reap(&mut self) {
-        if !self.reaped {
-            // It has ended, and its status was read before.
-            let _ = self.child.try_wait();
-            self.reaped = true;
-        }
     }
 
     fn poll_next(
@@ -485,7 +483,9 @@ impl Drop for Pty {
         let mut family = Family::default();
         // Whoever is forking right now shows up on the second or third look.
         for _ in 0..3 {
-            family.look(self);
+            if matches!(self.is_all_gone(&mut family), Ok(true)) {
+                break;
+            }
             self.signal_family(&family, Signal::KILL);
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -497,32 +497,34 @@ impl Drop for Pty {
 #[derive(Default)]
 struct Family {
     known: HashSet<ProcessId>,
-    running: HashSet<ProcessId>,
+    running: Vec<Process>,
 }
 
 impl Family {
     fn look(&mut self, pty: &Pty) {
+        let all = process::all();
         self.known.insert(pty.id);
-        let mut rest = process::all();
         loop {
-            let known = self.known.len();
-            rest.retain(|one| {
-                let ours = self.is_ours(one, pty);
-                if ours {
+            let before = self.known.len();
+            for one in &all {
+                if !self.known.contains(&one.id) && self.is_ours(one, pty) {
                     self.known.insert(one.id);
                 }
-                !ours
-            });
-            if self.known.len() == known {
+            }
+            if self.known.len() == before {
                 break;
             }
         }
-        self.running = self
-            .known
-            .iter()
-            .copied()
-            .filter(|one| one.is_running())
-            .collect();
+        self.running = all;
+        self.running
+            .retain(|one| !one.ended && self.known.contains(&one.id));
+    }
+
+    fn killed(&self, exit: Option<Exit>) -> Killed {
+        Killed {
+            exit,
+            survivors: self.running.iter().map(|one| one.id).collect(),
+        }
     }
 
     fn is_ours(&self, one: &Process, pty: &Pty) -> bool {
