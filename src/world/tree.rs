@@ -21,6 +21,9 @@ use crate::limits;
 
 type Hash = [u8; 32];
 
+/// How much longer than the limit a reader is waited for that may be stuck in one call.
+const SLACK: Duration = Duration::from_millis(50);
+
 /// A working tree and what was read of it before, so that unchanged files are not read twice.
 #[derive(Debug)]
 pub struct Tree {
@@ -70,12 +73,14 @@ impl Tree {
                 let _ = give.send((fingerprint, reader));
             })
             .ok()?;
-        let answer = tokio::time::timeout_at(deadline.into(), take).await;
-        let (fingerprint, reader) = answer.ok()?.ok()?;
-        self.cache = match fingerprint {
-            Some(_) => reader.fresh,
-            None => reader.seen,
-        };
+        // A reader that is late says so itself, and what it has read helps the next time.
+        let answer = tokio::time::timeout_at((deadline + SLACK).into(), take).await;
+        let (fingerprint, mut reader) = answer.ok()?.ok()?;
+        if fingerprint.is_none() {
+            reader.seen.0.extend(reader.fresh.0.drain());
+            std::mem::swap(&mut reader.seen, &mut reader.fresh);
+        }
+        self.cache = reader.fresh;
         fingerprint
     }
 }
