@@ -193,7 +193,7 @@ impl Player {
             tag: tag.as_deref(),
             since: common_start(&open.since, &lines),
             screen_rows: self.screen.size().rows,
-            windowed: self.screen.is_alternate(),
+            windowed: self.screen.modes().alternate_screen,
             failed,
         };
         let mut reading = reply::read(&lines, &self.profile.screen, &asked);
@@ -255,7 +255,7 @@ fn best(readings: Vec<(Duration, Reading)>) -> Option<(Duration, Reading)> {
 }
 
 /// How many lines at the start are the same in both.
-fn common_start(before: &[Line], now: &[Line]) -> usize {
+pub(super) fn common_start(before: &[Line], now: &[Line]) -> usize {
     before
         .iter()
         .zip(now)

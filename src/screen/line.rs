@@ -63,29 +63,3 @@ impl Line {
             .unwrap_or_default()
     }
 }
-
-pub(super) fn style_of(cell: &vt100::Cell) -> Style {
-    Style {
-        fg: color_of(cell.fgcolor()),
-        bg: color_of(cell.bgcolor()),
-        bold: cell.bold(),
-        dim: cell.dim(),
-        italic: cell.italic(),
-        underline: cell.underline(),
-        inverse: cell.inverse(),
-    }
-}
-
-fn color_of(color: vt100::Color) -> Color {
-    match color {
-        vt100::Color::Default => Color::Default,
-        vt100::Color::Idx(i) => Color::Idx(i),
-        vt100::Color::Rgb(r, g, b) => Color::Rgb(r, g, b),
-    }
-}
-
-pub(super) fn push_run(runs: &mut Vec<Run>, start: usize, style: Style) {
-    if runs.last().is_none_or(|last| last.style != style) {
-        runs.push(Run { start, style });
-    }
-}

@@ -1,14 +1,33 @@
 //! The screen of a child program: bytes in, changes and logical lines out (systems.md A.11, terminal.md).
 //!
 //! `vt100` does the cells. Everything it lacks, and everything a child may ask of a terminal, is added here, behind
-//! one type, so that the same tests could run on another crate.
+//! one type, so that the same tests could run on another crate. The way of a byte: `scan` cuts the stream into whole
+//! pieces; `frame` holds a synchronized frame back; `terminal` does what the crate cannot, answers, and hands the
+//! rest on; `emulator` guards the crate; `history` keeps the rows that leave the top.
 
+mod csi;
+mod emulator;
+mod frame;
+mod guard;
+mod history;
 mod line;
+mod modes;
+mod palette;
+mod row;
+mod scan;
+mod sgr;
+mod terminal;
 
 pub use line::{Color, Line, Run, Style};
+pub use modes::{Modes, Mouse, MouseEncoding};
+pub use palette::{Palette, Rgb};
 
 use std::time::Duration;
 
+use self::frame::{Frame, Held};
+use self::row::{Joiner, read_screen};
+use self::scan::Scanner;
+use self::terminal::{FrameStep, Terminal};
 use crate::limits;
 
 /// Columns and rows of a terminal; never below 2 by 1 and never above `limits::MAX_SIDE`.
@@ -56,176 +75,291 @@ pub struct Mark {
     pub row: u64,
 }
 
-#[derive(Default)]
-struct Cb {
-    title: String,
-    state: Option<String>,
-    wipe: bool,
+/// Where the cursor is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    /// Column, from 0.
+    pub col: u16,
+    /// Row, from 0.
+    pub row: u16,
+    /// Whether it is shown.
+    pub visible: bool,
 }
-impl vt100::Callbacks for Cb {
-    fn set_window_title(&mut self, _: &mut vt100::Screen, t: &[u8]) {
-        self.title = String::from_utf8_lossy(t).into_owned();
-    }
-    fn unhandled_csi(
-        &mut self,
-        s: &mut vt100::Screen,
-        _: Option<u8>,
-        _: Option<u8>,
-        p: &[&[u16]],
-        c: char,
-    ) {
-        if c == 'J' && p.first().is_some_and(|p| p.first() == Some(&3)) {
-            s.clear_scrollback();
-            self.wipe = true;
-        }
-    }
-    fn unhandled_osc(&mut self, _: &mut vt100::Screen, p: &[&[u8]]) {
-        if p.first() == Some(&&b"7501"[..]) {
-            let t = p[1..]
-                .iter()
-                .map(|x| String::from_utf8_lossy(x).into_owned())
-                .collect::<Vec<_>>()
-                .join(";");
-            for part in t.split([';', ':']) {
-                if let Some(v) = part.strip_prefix("state=") {
-                    self.state = if v == "clear" {
-                        None
-                    } else {
-                        Some(v.to_owned())
-                    };
-                }
-            }
-        }
-    }
+
+/// One cell of a row, to be drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell<'a> {
+    /// Column, from 0.
+    pub col: u16,
+    /// Columns it takes up, 1 or 2.
+    pub width: u16,
+    /// The character with what combines with it; a blank where nothing was written.
+    pub text: &'a str,
+    /// How it is drawn.
+    pub style: Style,
 }
 
 /// A terminal screen with its scrollback.
 pub struct Screen {
-    parser: vt100::Parser<Cb>,
-    size: Size,
+    scanner: Scanner,
+    terminal: Terminal,
+    frame: Option<Frame>,
+    /// What the frame that is drawn behind the screen has changed so far.
+    behind: bool,
 }
 
 impl Screen {
     /// Opens an empty screen that keeps `scrollback` rows above it.
     pub fn new(size: Size, scrollback: usize) -> Self {
-        let rows = std::num::NonZeroU16::new(size.rows).expect("a size has at least one row");
-        let cols = std::num::NonZeroU16::new(size.cols).expect("a size has at least two columns");
+        let size = Size::new(size.cols, size.rows);
         Self {
-            parser: vt100::Parser::new_with_callbacks(rows, cols, scrollback, Cb::default()),
-            size,
+            scanner: Scanner::default(),
+            terminal: Terminal::new(size, scrollback),
+            frame: None,
+            behind: false,
         }
     }
 
     /// Feeds the child's output. `now` counts from the start of the session and never goes back.
     pub fn feed(&mut self, bytes: &[u8], now: Duration) -> Changes {
-        let _ = now;
-        self.parser.process(bytes);
-        Changes {
-            drawn: true,
-            ..Changes::default()
+        self.expire(now);
+        let mut at = 0;
+        loop {
+            if self.frame.as_ref().is_some_and(Frame::is_held) {
+                if !self.hold(bytes, &mut at, now) {
+                    break;
+                }
+            } else if let Some(step) = self.terminal.advance(&mut self.scanner, bytes, &mut at) {
+                self.step(step, now);
+            } else {
+                break;
+            }
         }
+        self.changes()
     }
 
-    /// Visible rows.
-    pub fn visible(&mut self) -> Vec<Line> {
-        let n = usize::from(self.size.rows);
-        let all = self.lines();
-        all[all.len().saturating_sub(n)..].to_vec()
+    /// Tells the time; a frame that was open too long is shown as it is.
+    pub fn wake(&mut self, now: Duration) -> Changes {
+        self.expire(now);
+        self.changes()
     }
-    /// Title.
-    pub fn title(&self) -> &str {
-        &self.parser.callbacks().title
+
+    /// When `wake` has something to do.
+    pub fn next_deadline(&self) -> Option<Duration> {
+        self.frame.as_ref().map(Frame::deadline)
     }
-    /// State.
-    pub fn agent_state(&self) -> Option<&str> {
-        self.parser.callbacks().state.as_deref()
+
+    /// Whether the child is inside a synchronized frame; what is read meanwhile is the screen before it.
+    pub fn in_frame(&self) -> bool {
+        self.frame.is_some()
     }
-    /// Alternate.
-    pub fn is_alternate(&self) -> bool {
-        self.parser.screen().alternate_screen()
-    }
-    /// Whole.
-    pub fn is_whole(&self) -> bool {
-        true
-    }
+
     /// The columns and rows in force.
     pub fn size(&self) -> Size {
-        self.size
+        self.terminal.size()
     }
 
     /// Changes the size; no text that stood on the screen leaves the logical lines by it.
     pub fn resize(&mut self, size: Size, now: Duration) -> Changes {
-        let _ = now;
-        let rows = std::num::NonZeroU16::new(size.rows).expect("a size has at least one row");
-        let cols = std::num::NonZeroU16::new(size.cols).expect("a size has at least two columns");
-        self.parser.set_size(rows, cols);
-        self.size = size;
-        Changes {
-            drawn: true,
-            ..Changes::default()
+        self.expire(now);
+        let size = Size::new(size.cols, size.rows);
+        self.terminal.resize(size);
+        if let Some(shown) = self.frame.as_mut().and_then(Frame::shown_mut) {
+            let (rows, cols) = emulator::sides(size);
+            shown.set_size(rows, cols);
+        }
+        self.changes()
+    }
+
+    /// The logical lines of scrollback and screen, oldest first, soft wraps joined, blank ones at the end left out.
+    /// While the alternate screen is shown, its lines only.
+    pub fn lines(&self) -> Vec<Line> {
+        self.lines_from(0)
+    }
+
+    /// The logical lines from a mark on; all of them when the mark is void.
+    pub fn lines_since(&self, mark: Mark) -> Vec<Line> {
+        let history = self.terminal.emulator.history();
+        self.lines_from(if mark.generation == history.generation() {
+            mark.row
+        } else {
+            0
+        })
+    }
+
+    fn lines_from(&self, row: u64) -> Vec<Line> {
+        let mut joiner = Joiner::default();
+        if !self.shown().alternate_screen() {
+            for row in self.terminal.emulator.history().since(row) {
+                joiner.push(row);
+            }
+        }
+        for row in &read_screen(self.shown()) {
+            joiner.push(row);
+        }
+        let mut lines = joiner.finish();
+        let kept = lines
+            .iter()
+            .rposition(|line| !line.text.is_empty())
+            .map_or(0, |last| last + 1);
+        lines.truncate(kept);
+        lines
+    }
+
+    /// The logical lines of the rows on the screen, blank ones too: their `rows` add up to the rows of the screen.
+    pub fn visible(&self) -> Vec<Line> {
+        let mut joiner = Joiner::default();
+        for row in &read_screen(self.shown()) {
+            joiner.push(row);
+        }
+        joiner.finish()
+    }
+
+    /// The mark of now.
+    pub fn mark(&self) -> Mark {
+        let history = self.terminal.emulator.history();
+        Mark {
+            generation: history.generation(),
+            row: history.end(),
         }
     }
 
-    /// The logical lines of scrollback and screen, oldest first, soft wraps joined.
-    pub fn lines(&mut self) -> Vec<Line> {
-        let cols = self.size.cols;
-        self.parser.screen_mut().set_scrollback(usize::MAX);
-        let back = self.parser.screen().scrollback();
-        let rows = usize::from(self.size.rows);
-        let mut out: Vec<Line> = Vec::new();
-        let mut joined = false;
-        let mut take = |screen: &vt100::Screen, row: u16, out: &mut Vec<Line>| {
-            let mut text = String::new();
-            let mut runs = Vec::new();
-            for col in 0..cols {
-                let Some(cell) = screen.cell(row, col) else {
-                    continue;
-                };
-                if cell.is_wide_continuation() {
-                    continue;
+    /// The cells of a row of the screen, left to right; none when there is no such row.
+    pub fn row_cells(&self, row: u16) -> impl Iterator<Item = Cell<'_>> {
+        let screen = self.shown();
+        (0..self.size().cols).filter_map(move |col| {
+            let cell = screen.cell(row, col)?;
+            (!cell.is_wide_continuation()).then(|| row::cell(cell, col))
+        })
+    }
+
+    /// The cursor.
+    pub fn cursor(&self) -> Cursor {
+        let (row, col) = self.shown().cursor_position();
+        Cursor {
+            col: col.min(self.size().cols - 1),
+            row,
+            visible: self.modes().cursor_visible,
+        }
+    }
+
+    /// The window title, without controls.
+    pub fn title(&self) -> &str {
+        self.terminal.title()
+    }
+
+    /// The state the agent reports of itself (OSC 7501), as it spells it.
+    pub fn agent_state(&self) -> Option<&str> {
+        self.terminal.agent_state()
+    }
+
+    /// The modes the child has set.
+    pub fn modes(&self) -> &Modes {
+        self.terminal.modes()
+    }
+
+    /// Whether nothing can have been lost: no panic of the emulator, no control string without an end.
+    pub fn is_whole(&self) -> bool {
+        self.losses() == 0
+    }
+
+    /// How often something may have been lost so far; compare two values to learn about the time between.
+    pub fn losses(&self) -> u32 {
+        self.terminal.losses()
+    }
+
+    /// The answers to what the child asked, in order; to be written to it.
+    pub fn take_replies(&mut self) -> Vec<u8> {
+        self.terminal.take_replies()
+    }
+
+    /// The child ended: nothing is answered any more.
+    pub fn end(&mut self) {
+        self.terminal.end();
+    }
+
+    /// Sets the colours that are answered.
+    pub fn set_palette(&mut self, palette: Palette) {
+        self.terminal.set_palette(palette);
+    }
+
+    /// The screen that is seen.
+    fn shown(&self) -> &vt100::Screen {
+        self.frame
+            .as_ref()
+            .and_then(Frame::shown)
+            .unwrap_or_else(|| self.terminal.emulator.screen())
+    }
+
+    /// Holds pieces back until the frame ends, a question comes, or no piece is left (`false`).
+    fn hold(&mut self, bytes: &[u8], at: &mut usize, now: Duration) -> bool {
+        while let Some(frame) = &mut self.frame {
+            let Some((piece, _)) = self.scanner.next(bytes, at) else {
+                return false;
+            };
+            match frame.hold(&piece, now) {
+                Held::Inside => continue,
+                Held::Full => {
+                    Self::close(&mut self.frame, &mut self.terminal);
                 }
-                let style = line::style_of(cell);
-                let at = text.len();
-                if cell.has_contents() {
-                    text.push_str(cell.contents())
-                } else {
-                    text.push(' ')
+                Held::Close => {
+                    Self::close(&mut self.frame, &mut self.terminal);
+                    self.terminal.take(&piece);
                 }
-                line::push_run(&mut runs, at, style);
-            }
-            let wrapped = screen.row_wrapped(row);
-            if !wrapped {
-                text.truncate(text.trim_end().len());
-            }
-            if joined && let Some(last) = out.last_mut() {
-                let base = last.text.len();
-                last.text.push_str(&text);
-                for run in runs {
-                    line::push_run(&mut last.runs, base + run.start, run.style);
+                Held::Query => {
+                    self.terminal.emulator.history_mut().freeze();
+                    let held = frame.draw_behind(self.terminal.emulator.screen().clone());
+                    let drawn = self.terminal.changes.drawn;
+                    self.terminal.drain(&held);
+                    self.terminal.take(&piece);
+                    self.behind |= std::mem::replace(&mut self.terminal.changes.drawn, drawn);
                 }
-                last.rows += 1;
-            } else {
-                out.push(Line {
-                    text,
-                    runs,
-                    rows: 1,
-                    cols,
-                });
             }
-            joined = wrapped;
+            return true;
+        }
+        true
+    }
+
+    fn step(&mut self, step: FrameStep, now: Duration) {
+        match step {
+            FrameStep::Open if self.frame.is_none() => {
+                self.frame = Some(Frame::open(now));
+                self.terminal.in_frame = true;
+            }
+            FrameStep::Open => {}
+            FrameStep::Close => Self::close(&mut self.frame, &mut self.terminal),
+        }
+    }
+
+    /// Shows the frame.
+    fn close(frame: &mut Option<Frame>, terminal: &mut Terminal) {
+        terminal.in_frame = false;
+        if let Some(frame) = frame.take() {
+            terminal.emulator.history_mut().thaw();
+            terminal.drain(&frame.into_bytes());
+        }
+    }
+
+    fn expire(&mut self, now: Duration) {
+        let Some(frame) = self.frame.take_if(|frame| now >= frame.deadline()) else {
+            return;
         };
-        let mut at = back;
-        while at > 0 {
-            self.parser.screen_mut().set_scrollback(at);
-            for row in 0..rows.min(at) {
-                take(self.parser.screen(), row as u16, &mut out);
-            }
-            at = at.saturating_sub(rows);
+        let (bytes, later) = frame.expire(now);
+        self.terminal.emulator.history_mut().thaw();
+        self.terminal.in_frame = later.is_some();
+        self.terminal.drain(&bytes);
+        self.frame = later;
+    }
+
+    fn changes(&mut self) -> Changes {
+        self.terminal.changes.bell |= self.terminal.emulator.take_bell();
+        let mut changes = std::mem::take(&mut self.terminal.changes);
+        if self.frame.as_ref().is_some_and(|frame| !frame.is_held()) {
+            self.behind |= changes.drawn;
+            changes.drawn = false;
+        } else {
+            changes.drawn |= std::mem::take(&mut self.behind);
         }
-        self.parser.screen_mut().set_scrollback(0);
-        for row in 0..self.size.rows {
-            take(self.parser.screen(), row, &mut out);
-        }
-        out
+        changes
     }
 }

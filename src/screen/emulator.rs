@@ -1,0 +1,254 @@
+//! The cells: `vt100` without a scrollback of its own, guarded against its panics.
+//!
+//! Only whole pieces come in, so between two calls no escape is open in the crate and a clone of its screen is all
+//! there is to save. The bytes since the last clone are kept, with a bound; after a panic the clone takes them again,
+//! without the piece that broke it.
+
+use std::num::NonZeroU16;
+
+use vt100::capture::RowContents;
+
+use super::Size;
+use super::guard::{self, Panicked};
+use super::history::History;
+use super::row::RowReader;
+use super::scan::{Piece, Scanner};
+
+/// Bytes after which the screen is cloned again; more for a screen so large that a clone costs more than that.
+const JOURNAL_BYTES: usize = 256 * 1024;
+/// Pieces that may break one replay before it is given up.
+const BROKEN_PIECES: usize = 8;
+
+/// The emulator.
+pub(super) struct Emulator {
+    parser: vt100::Parser<Sink>,
+    saved: vt100::Screen,
+    journal: Vec<u8>,
+    losses: u32,
+}
+
+/// What the emulator calls back.
+#[derive(Debug)]
+struct Sink {
+    history: History,
+    reader: RowReader,
+    bell: bool,
+    cols: u16,
+    /// The row that leaves now is the one whose text runs on.
+    soft: bool,
+    /// Rows that left the main screen since the clone was made.
+    pushed: u64,
+    /// Rows that a replay has yet to leave out, because they are in the history.
+    skip: u64,
+}
+
+impl vt100::Callbacks for Sink {
+    fn audible_bell(&mut self, _: &mut vt100::Screen) {
+        self.bell = true;
+    }
+
+    fn on_scroll(&mut self, contents: RowContents<'_>, alternate_screen: bool) {
+        if alternate_screen {
+            return;
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return;
+        }
+        let row = self.reader.read(&contents, self.cols, self.soft);
+        self.history.push(row);
+        self.pushed += 1;
+    }
+}
+
+/// Rows and columns as the crate wants them.
+pub(super) fn sides(size: Size) -> (NonZeroU16, NonZeroU16) {
+    let side = |n| NonZeroU16::new(n).unwrap_or(NonZeroU16::MIN);
+    (side(size.rows), side(size.cols))
+}
+
+impl Emulator {
+    /// An empty screen whose history keeps `scrollback` rows.
+    pub(super) fn new(size: Size, scrollback: usize) -> Self {
+        guard::install();
+        let (rows, cols) = sides(size);
+        let sink = Sink {
+            history: History::new(scrollback),
+            reader: RowReader::default(),
+            bell: false,
+            cols: size.cols,
+            soft: false,
+            pushed: 0,
+            skip: 0,
+        };
+        let parser = vt100::Parser::new_with_callbacks(rows, cols, 0, sink);
+        let saved = parser.screen().clone();
+        Self {
+            parser,
+            saved,
+            journal: Vec::new(),
+            losses: 0,
+        }
+    }
+
+    /// The crate's screen.
+    pub(super) fn screen(&self) -> &vt100::Screen {
+        self.parser.screen()
+    }
+
+    /// Row and column of the cursor; the column is the width while a wrap is pending.
+    pub(super) fn cursor(&self) -> (u16, u16) {
+        self.parser.screen().cursor_position()
+    }
+
+    /// The rows that left the top.
+    pub(super) fn history(&self) -> &History {
+        &self.parser.callbacks().history
+    }
+
+    /// The rows that left the top.
+    pub(super) fn history_mut(&mut self) -> &mut History {
+        &mut self.parser.callbacks_mut().history
+    }
+
+    /// Changes the size.
+    pub(super) fn resize(&mut self, size: Size) {
+        let (rows, cols) = sides(size);
+        let parser = &mut self.parser;
+        parser.callbacks_mut().cols = size.cols;
+        if guard::call(|| parser.set_size(rows, cols)) == Err(Panicked) {
+            self.losses = self.losses.saturating_add(1);
+        }
+        self.save();
+    }
+
+    /// How often something was lost.
+    pub(super) fn losses(&self) -> u32 {
+        self.losses
+    }
+
+    /// Whether the bell rang since the last call.
+    pub(super) fn take_bell(&mut self) -> bool {
+        std::mem::take(&mut self.parser.callbacks_mut().bell)
+    }
+
+    /// Feeds text of which any row that leaves does so because it ran on (a screen of one row only).
+    pub(super) fn process_soft(&mut self, bytes: &[u8]) {
+        self.parser.callbacks_mut().soft = true;
+        self.process(bytes);
+        self.parser.callbacks_mut().soft = false;
+    }
+
+    /// Feeds whole pieces.
+    pub(super) fn process(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.journal.len() + bytes.len() > self.journal_limit() {
+            self.save();
+        }
+        let parser = &mut self.parser;
+        if guard::call(|| parser.process(bytes)) == Err(Panicked) {
+            self.recover(bytes);
+        } else {
+            self.journal.extend_from_slice(bytes);
+        }
+    }
+
+    fn journal_limit(&self) -> usize {
+        let (rows, cols) = self.parser.screen().size();
+        JOURNAL_BYTES.max(usize::from(rows.get()) * usize::from(cols.get()) * 4)
+    }
+
+    /// Makes the state of now the one a replay starts from.
+    fn save(&mut self) {
+        self.saved = self.parser.screen().clone();
+        self.journal.clear();
+        self.parser.callbacks_mut().pushed = 0;
+    }
+
+    /// Builds the screen again after `bytes` made the crate panic.
+    fn recover(&mut self, bytes: &[u8]) {
+        let units = units(bytes);
+        let mut broken: Vec<usize> = Vec::new();
+        while broken.len() < BROKEN_PIECES {
+            match self.replay(&units, &broken) {
+                Ok(()) => break,
+                Err(unit) => broken.push(unit),
+            }
+        }
+        self.losses = self.losses.saturating_add(1);
+        if broken.len() == BROKEN_PIECES {
+            self.rewind();
+            let journal = std::mem::take(&mut self.journal);
+            let parser = &mut self.parser;
+            // It did not panic the first time; if it does now, an old screen is still a screen.
+            let _ = guard::call(|| parser.process(&journal));
+        }
+        self.parser.callbacks_mut().skip = 0;
+        self.save();
+    }
+
+    /// Goes back to the clone, with a fresh parser around it.
+    fn rewind(&mut self) {
+        let (rows, cols) = self.saved.size();
+        let size = Size {
+            cols: cols.get(),
+            rows: rows.get(),
+        };
+        let sink = self.parser.callbacks_mut();
+        let sink = Sink {
+            history: std::mem::replace(&mut sink.history, History::new(0)),
+            reader: RowReader::default(),
+            bell: sink.bell,
+            cols: size.cols,
+            soft: sink.soft,
+            pushed: sink.pushed,
+            skip: sink.pushed,
+        };
+        self.parser = vt100::Parser::new_with_callbacks(rows, cols, 0, sink);
+        *self.parser.screen_mut() = self.saved.clone();
+    }
+
+    /// Feeds the journal and then every unit that is not known to break it; gives the one that does.
+    fn replay(&mut self, units: &[Vec<u8>], broken: &[usize]) -> Result<(), usize> {
+        self.rewind();
+        let parser = &mut self.parser;
+        let journal = &self.journal;
+        let mut at = 0;
+        let whole = guard::call(|| {
+            parser.process(journal);
+            for (i, unit) in units.iter().enumerate() {
+                at = i;
+                if !broken.contains(&i) {
+                    parser.process(unit);
+                }
+            }
+        });
+        whole.map_err(|Panicked| at)
+    }
+}
+
+/// The pieces of `bytes`, text by characters.
+fn units(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut scanner = Scanner::default();
+    let mut units = Vec::new();
+    let mut at = 0;
+    while let Some((piece, _)) = scanner.next(bytes, &mut at) {
+        if let Piece::Text(text) = piece {
+            for chunk in text.utf8_chunks() {
+                units.extend(
+                    chunk
+                        .valid()
+                        .chars()
+                        .map(|c| c.encode_utf8(&mut [0; 4]).as_bytes().to_vec()),
+                );
+            }
+        } else {
+            let mut unit = Vec::new();
+            piece.write(&mut unit);
+            units.push(unit);
+        }
+    }
+    units
+}

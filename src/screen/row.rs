@@ -1,0 +1,478 @@
+//! One row as it is kept: text, runs of style, whether it runs on in the next row. And how rows are read off the
+//! emulator: it writes each cell of a row into a `fmt::Write` of ours, which costs a tenth of asking cell by cell.
+
+use std::fmt;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use vt100::capture::{BasicFormattedCaptureRange, BasicFormattedCaptureState, RowContents};
+
+use super::Cell as Shown;
+use super::line::{Color, Line, Run, Style};
+
+/// Stands in the last column when a wide character did not fit there and wrapped, so that the emulator marks the row
+/// as wrapped. It is no text. A private-use character of one column; the child cannot print it (`Terminal::put`).
+pub(super) const FILLER: char = '\u{10fffd}';
+
+/// Stands for U+FFFD, which the emulator does not print. As private as the above.
+pub(super) const REPLACEMENT: char = '\u{10fffc}';
+
+/// One row of the terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Row {
+    /// Text up to the last cell that is not a plain blank.
+    pub text: Box<str>,
+    /// Runs of style; none when all of it is plain.
+    pub runs: Box<[(u32, Style)]>,
+    /// The terminal went on in the next row by itself.
+    pub wrapped: bool,
+    /// Width of the terminal.
+    pub cols: u16,
+}
+
+impl Row {
+    /// Whether nothing stands in the row.
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.bytes().all(|b| b == b' ')
+    }
+}
+
+/// Joins rows to logical lines.
+#[derive(Debug, Default)]
+pub(super) struct Joiner {
+    lines: Vec<Line>,
+    open: bool,
+}
+
+impl Joiner {
+    /// Adds the next row.
+    pub(super) fn push(&mut self, row: &Row) {
+        if !self.open || self.lines.is_empty() {
+            self.lines.push(Line::default());
+        }
+        let Some(line) = self.lines.last_mut() else {
+            return;
+        };
+        let base = line.text.len();
+        line.text.push_str(&row.text);
+        line.rows = line.rows.saturating_add(1);
+        line.cols = row.cols;
+        if row.runs.is_empty() {
+            if !row.text.is_empty() {
+                push_run(&mut line.runs, base, Style::default());
+            }
+        } else {
+            for (start, style) in &row.runs {
+                push_run(&mut line.runs, base + *start as usize, *style);
+            }
+        }
+        self.open = row.wrapped;
+        if !self.open {
+            trim(line);
+        }
+    }
+
+    /// Gives the lines.
+    pub(super) fn finish(mut self) -> Vec<Line> {
+        if self.open
+            && let Some(line) = self.lines.last_mut()
+        {
+            trim(line);
+        }
+        self.lines
+    }
+}
+
+fn trim(line: &mut Line) {
+    let end = line.text.trim_end_matches(' ').len();
+    line.text.truncate(end);
+    while line.runs.last().is_some_and(|run| run.start >= end) {
+        line.runs.pop();
+    }
+}
+
+fn push_run(runs: &mut Vec<Run>, start: usize, style: Style) {
+    if runs.last().is_none_or(|last| last.style != style) {
+        runs.push(Run { start, style });
+    }
+}
+
+/// Takes a row the emulator lets go of.
+#[derive(Debug, Default)]
+pub(super) struct RowReader {
+    cells: Cells,
+}
+
+impl RowReader {
+    /// Reads one row. `soft`: the caller knows that the row leaves because its text ran on.
+    pub(super) fn read(&mut self, contents: &RowContents<'_>, cols: u16, soft: bool) -> Row {
+        let mut state = BasicFormattedCaptureState::new();
+        self.cells.style = Style::default();
+        contents
+            .write_formatted_basic(&mut self.cells, &mut state)
+            .expect("reading a row refuses nothing");
+        let wrapped = self.cells.col >= cols && (soft || is_wrapped(contents, &mut state));
+        self.cells.take(wrapped, cols)
+    }
+}
+
+/// Whether the row just written through `state` is wrapped. The emulator does not say so, but it begins the next
+/// row with a line feed when it is not.
+fn is_wrapped(contents: &RowContents<'_>, state: &mut BasicFormattedCaptureState) -> bool {
+    struct First(Option<char>);
+    impl fmt::Write for First {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 = text.chars().next();
+            Err(fmt::Error)
+        }
+    }
+    let mut first = First(None);
+    // The refusal is what keeps the row from being written once more.
+    let _ = contents.write_formatted_basic(&mut first, state);
+    first.0 != Some('\n')
+}
+
+/// Reads all rows of a screen.
+pub(super) fn read_screen(screen: &vt100::Screen) -> Vec<Row> {
+    let (rows, cols) = screen.size();
+    let mut reader = ScreenReader {
+        cells: Cells::default(),
+        wrapped: (0..rows.get()).map(|row| screen.row_wrapped(row)).collect(),
+        rows: Vec::with_capacity(usize::from(rows.get())),
+        cols: cols.get(),
+    };
+    screen
+        .write_contents_formatted_basic(&mut reader, BasicFormattedCaptureRange::Visible)
+        .expect("reading a screen refuses nothing");
+    reader.finish(usize::from(rows.get()))
+}
+
+struct ScreenReader {
+    cells: Cells,
+    wrapped: Vec<bool>,
+    rows: Vec<Row>,
+    cols: u16,
+}
+
+impl ScreenReader {
+    /// Ends the row that is being read.
+    fn end_row(&mut self) {
+        let wrapped = self.is_wrapped();
+        let row = self.cells.take(wrapped, self.cols);
+        self.rows.push(row);
+    }
+
+    fn is_wrapped(&self) -> bool {
+        self.wrapped.get(self.rows.len()).copied().unwrap_or(false)
+    }
+
+    fn finish(mut self, rows: usize) -> Vec<Row> {
+        while self.rows.len() < rows {
+            self.end_row();
+        }
+        self.rows
+    }
+}
+
+impl fmt::Write for ScreenReader {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.cells.col >= self.cols && !self.cells.escaped && !text.starts_with('\x1b') {
+            self.end_row();
+        }
+        self.cells.write_str(text)
+    }
+
+    fn write_char(&mut self, c: char) -> fmt::Result {
+        if c == '\n' {
+            // A wrapped row is not followed by a line feed: this one belongs to a blank row after it.
+            while self.is_wrapped() {
+                self.end_row();
+            }
+            self.end_row();
+            return Ok(());
+        }
+        if self.cells.col >= self.cols && !self.cells.escaped {
+            self.end_row();
+        }
+        self.cells.write_char(c)
+    }
+}
+
+/// Collects the cells of one row.
+#[derive(Debug, Default)]
+struct Cells {
+    text: String,
+    runs: Vec<(u32, Style)>,
+    style: Style,
+    /// Columns passed.
+    col: u16,
+    /// Inside a style sequence, which comes in bits.
+    escaped: bool,
+    codes: Vec<u16>,
+}
+
+impl Cells {
+    fn take(&mut self, wrapped: bool, cols: u16) -> Row {
+        let plain = self
+            .runs
+            .iter()
+            .all(|(_, style)| *style == Style::default());
+        let row = Row {
+            text: self.text.as_str().into(),
+            runs: if plain {
+                Box::default()
+            } else {
+                self.runs.as_slice().into()
+            },
+            wrapped,
+            cols,
+        };
+        self.text.clear();
+        self.runs.clear();
+        self.col = 0;
+        row
+    }
+
+    fn cell(&mut self, contents: &str) {
+        let width = width(contents);
+        self.col += width;
+        if contents.starts_with(FILLER) {
+            return;
+        }
+        if self
+            .runs
+            .last()
+            .is_none_or(|(_, style)| *style != self.style)
+        {
+            let start = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+            self.runs.push((start, self.style));
+        }
+        if let Some(marks) = contents.strip_prefix(REPLACEMENT) {
+            self.text.push('\u{fffd}');
+            self.text.push_str(marks);
+        } else {
+            self.text.push_str(contents);
+        }
+    }
+
+    fn code(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            match byte {
+                b'\x1b' => {
+                    self.escaped = true;
+                    self.codes.clear();
+                    self.codes.push(0);
+                }
+                b'0'..=b'9' => {
+                    if let Some(code) = self.codes.last_mut() {
+                        *code = code.wrapping_mul(10).wrapping_add(u16::from(byte - b'0'));
+                    }
+                }
+                b';' => self.codes.push(0),
+                b'm' => {
+                    self.escaped = false;
+                    apply(&mut self.style, &self.codes);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl fmt::Write for Cells {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.escaped || text.starts_with('\x1b') {
+            self.code(text.as_bytes());
+        } else {
+            self.cell(text);
+        }
+        Ok(())
+    }
+
+    fn write_char(&mut self, c: char) -> fmt::Result {
+        if self.escaped {
+            self.code(c.encode_utf8(&mut [0; 4]).as_bytes());
+        } else {
+            self.cell(c.encode_utf8(&mut [0; 4]));
+        }
+        Ok(())
+    }
+}
+
+/// A cell as it is drawn.
+pub(super) fn cell(cell: &vt100::Cell, col: u16) -> Shown<'_> {
+    let text = match cell.contents() {
+        "" => " ",
+        text if text.starts_with(FILLER) => " ",
+        text if text.starts_with(REPLACEMENT) => "\u{fffd}",
+        text => text,
+    };
+    Shown {
+        col,
+        width: if cell.is_wide() { 2 } else { 1 },
+        text,
+        style: Style {
+            fg: color(cell.fgcolor()),
+            bg: color(cell.bgcolor()),
+            bold: cell.bold(),
+            dim: cell.dim(),
+            italic: cell.italic(),
+            underline: cell.underline(),
+            inverse: cell.inverse(),
+        },
+    }
+}
+
+fn color(color: vt100::Color) -> Color {
+    match color {
+        vt100::Color::Default => Color::Default,
+        vt100::Color::Idx(i) => Color::Idx(i),
+        vt100::Color::Rgb(r, g, b) => Color::Rgb(r, g, b),
+    }
+}
+
+/// Columns of a cell's contents, counted as the emulator counts them.
+fn width(contents: &str) -> u16 {
+    if contents.len() == 1 {
+        return 1;
+    }
+    let wide = match contents.rfind('\u{fe0f}') {
+        Some(at) => contents[..at + '\u{fe0f}'.len_utf8()].width() > 1,
+        None => contents
+            .chars()
+            .next()
+            .is_some_and(|c| c.width().unwrap_or(1) > 1),
+    };
+    if wide { 2 } else { 1 }
+}
+
+/// Applies the codes the emulator writes for a change of style.
+fn apply(style: &mut Style, codes: &[u16]) {
+    let mut codes = codes.iter().copied();
+    let byte = |code: u16| u8::try_from(code).unwrap_or(u8::MAX);
+    while let Some(code) = codes.next() {
+        match code {
+            0 => *style = Style::default(),
+            1 => (style.bold, style.dim) = (true, false),
+            2 => (style.bold, style.dim) = (false, true),
+            3 => style.italic = true,
+            4 => style.underline = true,
+            7 => style.inverse = true,
+            22 => (style.bold, style.dim) = (false, false),
+            23 => style.italic = false,
+            24 => style.underline = false,
+            27 => style.inverse = false,
+            30..=37 => style.fg = Color::Idx(byte(code - 30)),
+            40..=47 => style.bg = Color::Idx(byte(code - 40)),
+            90..=97 => style.fg = Color::Idx(byte(code - 82)),
+            100..=107 => style.bg = Color::Idx(byte(code - 92)),
+            39 => style.fg = Color::Default,
+            49 => style.bg = Color::Default,
+            38 | 48 => {
+                let mut next = || byte(codes.next().unwrap_or(0));
+                let color = match next() {
+                    5 => Color::Idx(next()),
+                    2 => Color::Rgb(next(), next(), next()),
+                    _ => continue,
+                };
+                if code == 38 {
+                    style.fg = color;
+                } else {
+                    style.bg = color;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn screen(rows: u16, cols: u16, bytes: &[u8]) -> vt100::Screen {
+        let side = |n| std::num::NonZeroU16::new(n).expect("a test gives sizes");
+        let mut parser = vt100::Parser::new(side(rows), side(cols), 0);
+        parser.process(bytes);
+        parser.screen().clone()
+    }
+
+    fn texts(screen: &vt100::Screen) -> Vec<(String, bool)> {
+        read_screen(screen)
+            .into_iter()
+            .map(|row| (row.text.into_string(), row.wrapped))
+            .collect()
+    }
+
+    #[test]
+    fn rows_are_read_with_their_wraps() {
+        let screen = screen(4, 4, b"abcdef\r\n\r\nx");
+        assert_eq!(
+            texts(&screen),
+            [
+                ("abcd".to_owned(), true),
+                ("ef".to_owned(), false),
+                (String::new(), false),
+                ("x".to_owned(), false),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_blank_row_after_a_wrapped_one_stays_a_row() {
+        let screen = screen(4, 4, b"abcdef\x1b[2K\r\nnext");
+        assert_eq!(
+            texts(&screen),
+            [
+                ("abcd".to_owned(), true),
+                (String::new(), false),
+                ("next".to_owned(), false),
+                (String::new(), false),
+            ]
+        );
+    }
+
+    #[test]
+    fn styles_become_runs() {
+        let screen = screen(
+            1,
+            20,
+            b"a\x1b[1;38;2;1;2;3mb\x1b[48;5;200mc\x1b[md\x1b[95mz",
+        );
+        let bold = Style {
+            fg: Color::Rgb(1, 2, 3),
+            bold: true,
+            ..Style::default()
+        };
+        assert_eq!(
+            *read_screen(&screen)[0].runs,
+            [
+                (0, Style::default()),
+                (1, bold),
+                (
+                    2,
+                    Style {
+                        bg: Color::Idx(200),
+                        ..bold
+                    }
+                ),
+                (3, Style::default()),
+                (
+                    4,
+                    Style {
+                        fg: Color::Idx(13),
+                        ..Style::default()
+                    }
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn wide_cells_count_twice() {
+        let screen = screen(2, 4, "世界x".as_bytes());
+        assert_eq!(
+            texts(&screen),
+            [("世界".to_owned(), true), ("x".to_owned(), false)]
+        );
+    }
+}

@@ -1,0 +1,220 @@
+//! Select Graphic Rendition, rewritten into what the emulator understands.
+//!
+//! The crate drops `38:2::r:g:b`, stops at a number it does not know how to hold, and takes the parameters of 58 for
+//! attributes of their own (terminal.md 2).
+
+use std::io::Write as _;
+
+/// Whether the crate does the right thing with these parameters as they are.
+pub(super) fn is_plain(params: &[u8]) -> bool {
+    let mut numbers = Numbers { rest: params };
+    let mut count = 0;
+    while let Some(number) = numbers.next() {
+        count += 1;
+        let wanted = match number {
+            Some(0..=4 | 7 | 22..=24 | 27 | 30..=37 | 39 | 40..=47 | 49 | 90..=97 | 100..=107) => 0,
+            Some(38 | 48) => match numbers.next() {
+                Some(Some(5)) => 1,
+                Some(Some(2)) => 3,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        if wanted > 0 {
+            count += 1;
+        }
+        for _ in 0..wanted {
+            if !matches!(numbers.next(), Some(Some(0..=255))) {
+                return false;
+            }
+            count += 1;
+        }
+    }
+    // The parser below keeps 32 parameters.
+    count <= 30
+}
+
+/// The parameters one by one; `Some(None)` is one that is not a plain number.
+struct Numbers<'a> {
+    rest: &'a [u8],
+}
+
+impl Numbers<'_> {
+    #[expect(
+        clippy::option_option,
+        reason = "the end and an odd parameter are different things"
+    )]
+    fn next(&mut self) -> Option<Option<u32>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let mut number = 0u32;
+        for (i, byte) in self.rest.iter().enumerate() {
+            match byte {
+                b'0'..=b'9' => {
+                    number = number
+                        .saturating_mul(10)
+                        .saturating_add(u32::from(byte - b'0'));
+                }
+                b';' => {
+                    // An empty last parameter is a zero, which changes nothing after a reset and resets otherwise.
+                    self.rest = &self.rest[i + 1..];
+                    if self.rest.is_empty() {
+                        return Some(None);
+                    }
+                    return Some(Some(number));
+                }
+                _ => return Some(None),
+            }
+        }
+        self.rest = &[];
+        Some(Some(number))
+    }
+}
+
+/// Writes the sequences that do what these parameters ask for, as far as a cell can show it.
+pub(super) fn rewrite(params: &[u8], out: &mut Vec<u8>) {
+    let mut params = params.split(|b| *b == b';').peekable();
+    while let Some(param) = params.next() {
+        let mut parts = param.split(|b| *b == b':').map(number);
+        let first = parts.next().flatten().unwrap_or(0);
+        let rest: Vec<Option<u32>> = parts.collect();
+        match first {
+            4 if !rest.is_empty() => put(out, if rest[0] == Some(0) { 24 } else { 4 }),
+            38 | 48 | 58 if !rest.is_empty() => color(first, &rest, out),
+            38 | 48 | 58 => {
+                let mut values = vec![params.next().and_then(number)];
+                let wanted = match values[0] {
+                    Some(5) => 1,
+                    Some(2) => 3,
+                    _ => 0,
+                };
+                values.extend(
+                    (0..wanted).map_while(|_| params.next().map(|p| number(p).or(Some(0)))),
+                );
+                color(first, &values, out);
+            }
+            _ if !rest.is_empty() => {}
+            // Twice underlined is underlined.
+            21 => put(out, 4),
+            0..=4 | 7 | 22..=24 | 27 | 30..=37 | 39..=47 | 49 | 90..=97 | 100..=107 => {
+                put(out, first);
+            }
+            // Blink, conceal, strike, overline, fonts: no cell holds them, and hidden text is text.
+            _ => {}
+        }
+    }
+}
+
+/// One colour of `5:n`, `2:r:g:b`, `2::r:g:b` or `2:space:r:g:b:…`; an impossible one changes nothing.
+fn color(which: u32, values: &[Option<u32>], out: &mut Vec<u8>) {
+    let byte = |value: Option<u32>| u8::try_from(value.unwrap_or(0)).ok();
+    if which == 58 {
+        return;
+    }
+    match values {
+        [Some(5), n, ..] => {
+            if let Some(n) = byte(*n) {
+                sequence(out, format_args!("{which};5;{n}"));
+            }
+        }
+        [Some(2), r, g, b] | [Some(2), _, r, g, b, ..] => {
+            if let (Some(r), Some(g), Some(b)) = (byte(*r), byte(*g), byte(*b)) {
+                sequence(out, format_args!("{which};2;{r};{g};{b}"));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn put(out: &mut Vec<u8>, number: u32) {
+    sequence(out, format_args!("{number}"));
+}
+
+fn sequence(out: &mut Vec<u8>, body: std::fmt::Arguments<'_>) {
+    write!(out, "\x1b[{body}m").expect("a vector takes every byte");
+}
+
+/// A number as a parameter spells it; `None` when it is left out or not a number.
+fn number(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(digits.iter().fold(0u32, |sum, digit| {
+        sum.saturating_mul(10)
+            .saturating_add(u32::from(digit - b'0'))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rewritten(params: &str) -> String {
+        let mut out = Vec::new();
+        rewrite(params.as_bytes(), &mut out);
+        String::from_utf8_lossy(&out).replace('\x1b', "")
+    }
+
+    #[test]
+    fn what_the_crate_knows_is_plain() {
+        for params in [
+            "",
+            "0",
+            "1;31",
+            "38;5;200;48;2;1;2;3",
+            "97;107;22",
+            "0;1;7;27",
+        ] {
+            assert!(is_plain(params.as_bytes()), "{params}");
+        }
+        for params in [
+            "4:3",
+            "58;5;1",
+            "38;2;300;1;1",
+            "9",
+            "21",
+            "38:2::1:2:3",
+            "38;2;1",
+            "1;",
+        ] {
+            assert!(!is_plain(params.as_bytes()), "{params}");
+        }
+    }
+
+    #[test]
+    fn colours_with_colons_become_colours_with_semicolons() {
+        assert_eq!(rewritten("38:2::10:20:30"), "[38;2;10;20;30m");
+        assert_eq!(rewritten("48:2:10:20:30"), "[48;2;10;20;30m");
+        assert_eq!(rewritten("38:2:1:10:20:30:0:1"), "[38;2;10;20;30m");
+        assert_eq!(rewritten("38:5:7"), "[38;5;7m");
+    }
+
+    #[test]
+    fn the_underline_colour_is_no_attribute() {
+        assert_eq!(rewritten("58;5;1"), "");
+        assert_eq!(rewritten("58;2;1;2;3;1"), "[1m");
+        assert_eq!(rewritten("58:2::1:3:4;3"), "[3m");
+    }
+
+    #[test]
+    fn an_impossible_number_loses_only_itself() {
+        assert_eq!(rewritten("1;38;2;300;0;0;4"), "[1m[4m");
+        assert_eq!(rewritten("38;5;256;7"), "[7m");
+        assert_eq!(rewritten("99999999999;3"), "[3m");
+    }
+
+    #[test]
+    fn kinds_of_underline_are_underlines() {
+        assert_eq!(rewritten("4:3"), "[4m");
+        assert_eq!(rewritten("4:0"), "[24m");
+        assert_eq!(rewritten("21"), "[4m");
+        assert_eq!(rewritten("8;9;5;53"), "");
+    }
+
+    #[test]
+    fn an_empty_parameter_resets() {
+        assert_eq!(rewritten("1;"), "[1m[0m");
+        assert_eq!(rewritten(";31"), "[0m[31m");
+    }
+}
