@@ -345,7 +345,7 @@ fn refine(block: &mut Block, rows: &[Row], rules: &ScreenRules) {
 }
 
 /// The row at which the input box begins: the last row that opens one and that nothing said follows.
-fn composer(rows: &[Row], rules: &ScreenRules) -> Option<usize> {
+pub(super) fn composer(rows: &[Row], rules: &ScreenRules) -> Option<usize> {
     let pattern = rules.composer.as_ref()?;
     let at = rows.iter().rposition(|row| pattern.is_match(&row.text))?;
     let below = &rows[at + 1..];

@@ -1,13 +1,20 @@
 //! Pairing: messages, the reading of a reply, and the round as a state machine (systems.md A).
 
+mod agree;
 mod echo;
+mod exact;
+mod exchange;
 mod extract;
 mod grammar;
 mod marker;
+pub mod message;
 mod reply;
 mod rest;
 mod wrap;
 
+pub use agree::{Answer, ChannelText, decide};
+pub use exact::{ExactReading, read_exact};
+pub use exchange::{Delivered, Ending, Exchange, Heard, Order, Status, Step, Way};
 pub use extract::{Found, Given, Player};
 pub use marker::{Label, Marker};
 pub use reply::{Asked, Reading, read};

@@ -51,6 +51,8 @@ pub struct Reading {
     pub words: Vec<(usize, Verdict)>,
     /// Whether the echo of the sent text was found.
     pub echo: bool,
+    /// Whether the agent's own end of the turn is drawn behind the reply, where it draws one.
+    pub ended: bool,
 }
 
 impl Reading {
@@ -67,6 +69,7 @@ impl Reading {
             lines: None,
             words: Vec::new(),
             echo: false,
+            ended: false,
         }
     }
 }
@@ -225,6 +228,13 @@ impl Turn {
             .iter()
             .filter(|block| block.rows.start > row)
             .any(|block| matches!(block.part, Part::Error | Part::Unended))
+    }
+
+    /// Whether the agent's own end of the turn stands behind `row`.
+    fn ended(&self, row: usize) -> bool {
+        self.blocks
+            .iter()
+            .any(|block| block.part == Part::End && block.rows.start > row)
     }
 
     /// Whether something other than the end of the turn follows `row`.
@@ -470,6 +480,7 @@ impl Found {
                 .map(|&(at, word)| (line_of(at).0, word))
                 .collect(),
             echo: turn.echo,
+            ended: turn.ended(last_row),
         }
     }
 

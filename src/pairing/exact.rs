@@ -1,0 +1,161 @@
+//! Reading the peer's reply in the harness's own exact text, where fences, quotes and indents still stand (interface.md 2,
+//! 6).
+
+use super::marker::{Label, Marker, strip_tag};
+use crate::recording::word::{Reason, Verdict};
+
+/// What an exact text says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExactReading {
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Why there is none.
+    pub reason: Option<Reason>,
+    /// The text without marker, tag and deciding verdict line.
+    pub rationale: String,
+    /// Whether it carries the tag.
+    pub tagged: bool,
+    /// Whether verdict lines with different words stand in it, quotations left out.
+    pub ambiguous: bool,
+}
+
+/// Reads an exact text. Fenced, quoted and indented lines are no markers; a list item is one only as the last line.
+pub fn read_exact(text: &str, tag: Option<&str>) -> ExactReading {
+    let text = text.replace("\r\n", "\n");
+    let lines: Vec<&str> = text.split('\n').collect();
+    let own = own_lines(&lines);
+    let last = lines.iter().rposition(|line| !line.trim().is_empty());
+    let marker = |at: usize| {
+        Marker::parse(lines[at]).filter(|marker| own[at] && (!marker.nested || Some(at) == last))
+    };
+    let tagged_at = tag.and_then(|tag| {
+        (0..lines.len()).find_map(|at| marker(at)?.tagged(tag).map(|rest| (at, rest.to_owned())))
+    });
+    let tagged = tagged_at.is_some();
+    let start = tagged_at.or_else(|| {
+        (0..lines.len()).find_map(|at| {
+            let marker = marker(at).filter(|marker| marker.label == Label::Review)?;
+            let rest = tag
+                .and_then(|tag| strip_tag(&marker.rest, tag))
+                .unwrap_or(&marker.rest)
+                .to_owned();
+            Some((at, rest))
+        })
+    });
+    let from = start.as_ref().map_or(0, |&(at, _)| at);
+    let words: Vec<(usize, Verdict)> = (from..lines.len())
+        .filter_map(|at| Some((at, marker(at)?.verdict()?)))
+        .collect();
+    let ends = words.last().copied().filter(|&(at, _)| Some(at) == last);
+    let ambiguous = words.iter().any(|&(_, word)| word != words[0].1);
+    let deciding = match ends {
+        Some((at, word)) if word != Verdict::Agree || !ambiguous => Some((at, word)),
+        _ => words.iter().copied().max_by_key(|&(_, word)| word),
+    };
+    let reason = match (last, deciding) {
+        (None, _) => Some(Reason::Empty),
+        (_, None) if start.is_none() => Some(Reason::NoMarker),
+        (_, None) => Some(Reason::NoVerdict),
+        (_, Some((_, Verdict::Agree))) if ends.is_none() => Some(Reason::NotLast),
+        _ => None,
+    };
+    let head = start.as_ref().map(|(_, rest)| rest.as_str());
+    let skip = start.as_ref().map_or(0, |&(at, _)| at + 1);
+    let body = lines
+        .iter()
+        .enumerate()
+        .skip(skip)
+        .filter(|&(at, _)| Some(at) != deciding.map(|(at, _)| at))
+        .map(|(_, line)| *line);
+    let rationale = head
+        .into_iter()
+        .chain(body)
+        .collect::<Vec<_>>()
+        .join("\n")
+        .trim()
+        .to_owned();
+    ExactReading {
+        verdict: match (reason, deciding) {
+            (None, Some((_, word))) => word,
+            _ => Verdict::Unparsed,
+        },
+        reason,
+        rationale,
+        tagged,
+        ambiguous,
+    }
+}
+
+/// Which lines are the writer's own words: not fenced, not quoted, not an indented code block.
+fn own_lines(lines: &[&str]) -> Vec<bool> {
+    let mut fence: Option<(char, usize)> = None;
+    lines
+        .iter()
+        .map(|line| {
+            let body = line.trim_start();
+            let indent = line.len() - body.len();
+            let sign = body.chars().next().filter(|c| matches!(c, '`' | '~'));
+            let length = sign.map_or(0, |sign| body.chars().take_while(|&c| c == sign).count());
+            match (fence, sign) {
+                (None, Some(sign))
+                    if length >= 3
+                        && indent < 4
+                        && !(sign == '`' && body[length..].contains('`')) =>
+                {
+                    fence = Some((sign, length));
+                    false
+                }
+                (Some((open, count)), Some(sign))
+                    if sign == open && length >= count && body[length..].trim().is_empty() =>
+                {
+                    fence = None;
+                    false
+                }
+                (Some(_), _) => false,
+                (None, _) => !body.starts_with('>') && indent < 4 && !line.starts_with('\t'),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fenced_quoted_and_indented_lines_are_no_verdict() {
+        let text = "REVIEW: (k7q2) x\n```\nVERDICT: AGREE\n```\n> VERDICT: AGREE\n\n    VERDICT: AGREE\n- VERDICT: AGREE\n\nVERDICT: OBJECT";
+        let reading = read_exact(text, Some("k7q2"));
+        assert_eq!(
+            (reading.verdict, reading.tagged, reading.ambiguous),
+            (Verdict::Object, true, false)
+        );
+    }
+
+    #[test]
+    fn an_agree_within_an_open_fence_is_none() {
+        let reading = read_exact("REVIEW: (k7q2) x\n```\nVERDICT: AGREE", Some("k7q2"));
+        assert_eq!(
+            (reading.verdict, reading.reason),
+            (Verdict::Unparsed, Some(Reason::NoVerdict))
+        );
+    }
+
+    #[test]
+    fn an_agree_that_text_follows_is_none() {
+        let reading = read_exact("REVIEW: x\nVERDICT: AGREE\nbut wait", None);
+        assert_eq!(
+            (reading.verdict, reading.reason),
+            (Verdict::Unparsed, Some(Reason::NotLast))
+        );
+    }
+
+    #[test]
+    fn the_text_between_marker_and_verdict_is_the_rationale() {
+        let reading = read_exact(
+            "REVIEW: (k7q2) one\n\n- two\n\nVERDICT: ADJUST\n",
+            Some("k7q2"),
+        );
+        assert_eq!(reading.rationale, "one\n\n- two");
+    }
+}
