@@ -364,6 +364,36 @@ fn a_program_the_system_refuses_says_so() -> Outcome {
 }
 
 #[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn a_binary_whose_loader_is_missing_says_so() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let program = dir.path().join("agent");
+    let mut binary = fs::read("/usr/bin/true")?;
+    let at = binary.windows(8).position(|bytes| bytes == b"ld-linux");
+    let at = at.ok_or("it names its loader")?;
+    binary[at..at + 2].copy_from_slice(b"no");
+    fs::write(&program, binary)?;
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+    let launch = Launch {
+        argv: vec![program.clone().into()],
+        ..launch("")
+    };
+    within_limit(async {
+        let fault = Pty::spawn(launch).err().ok_or("it was started")?;
+        let PtyError::Start {
+            program: of,
+            source,
+        } = fault
+        else {
+            return Err(format!("another fault: {fault}").into());
+        };
+        assert_eq!(of, program);
+        assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+        Ok(())
+    })
+}
+
+#[test]
 fn a_willing_child_ends_well_within_the_grace() -> Outcome {
     within_limit(async {
         let mut pty = shell(

@@ -3,22 +3,27 @@
 //! The child gets a session and a controlling terminal of its own, and an environment that is exactly the one given.
 //! It is reaped last of all: as long as its entry stands, its number, which is also that of its group and session,
 //! cannot pass to a stranger, so that a signal to the group never reaches one.
+//!
+//! portable-pty opens and sizes the terminal; the child is started here, since its own launcher adds `SHELL` to every
+//! environment and closes the channel by which a failed exec is told. Its writer, too, would type an end when dropped.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::future::poll_fn;
 use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
+use std::process::Stdio;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use pty_process::{Command, Size};
+use portable_pty::{MasterPty, PtyPair, PtySize, native_pty_system};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::process::Child;
+use tokio::io::unix::AsyncFd;
+use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -115,7 +120,9 @@ pub struct Killed {
 
 /// The master side of a pseudo-terminal and the child in it. Dropping it kills the child and what it started.
 pub struct Pty {
-    terminal: pty_process::Pty,
+    terminal: Box<dyn MasterPty + Send>,
+    /// A duplicate of the terminal's descriptor that never blocks, for what is read and written.
+    channel: AsyncFd<OwnedFd>,
     child: Child,
     id: ProcessId,
     program: PathBuf,
@@ -156,26 +163,31 @@ impl Pty {
         // Listening begins before there is a child, so that its end cannot be missed.
         let children = signal(SignalKind::child()).map_err(PtyError::Open)?;
         process::keep_descriptors();
-        let opened = |fault| PtyError::Open(plain_io(fault));
-        let (terminal, child_side) = pty_process::open().map_err(opened)?;
-        let (cols, rows) = size;
-        terminal.resize(Size::new(rows, cols)).map_err(opened)?;
-        let child = Command::new(&program)
+        let opened = |fault| PtyError::Open(io::Error::other(fault));
+        let PtyPair { master, slave } = native_pty_system()
+            .openpty(pty_size(size))
+            .map_err(opened)?;
+        let channel = channel(master.as_ref()).map_err(PtyError::Open)?;
+        let tty = open_tty(master.as_ref()).map_err(PtyError::Open)?;
+        let mut command = Command::new(&program);
+        command
             .args(arguments)
             .env_clear()
             .envs(env.iter().map(|(key, value)| (key, value)))
-            .current_dir(&cwd)
-            .spawn(child_side)
-            .map_err(|fault| PtyError::Start {
-                program: program.clone(),
-                source: plain_io(fault),
-            })?;
+            .current_dir(&cwd);
+        let child = start(command, tty).map_err(|source| PtyError::Start {
+            program: program.clone(),
+            source,
+        })?;
+        // Only once the child has the terminal: with nobody on it, reading would find its end.
+        drop(slave);
         let pid = child
             .id()
             .expect("a child that was not waited for has a number")
             .cast_signed();
         Ok(Self {
-            terminal,
+            terminal: master,
+            channel,
             child,
             // The child is not reaped, so its entry cannot be gone yet.
             id: ProcessId::of(pid).unwrap_or(ProcessId { pid, start: 0 }),
@@ -254,8 +266,8 @@ impl Pty {
     /// Tells the terminal, and by it the child, its new size.
     pub fn resize(&self, cols: u16, rows: u16) -> io::Result<()> {
         self.terminal
-            .resize(Size::new(rows, cols))
-            .map_err(plain_io)
+            .resize(pty_size((cols, rows)))
+            .map_err(io::Error::other)
     }
 
     /// Returns how the child ended, if it did.
@@ -380,7 +392,7 @@ impl Pty {
             let before = into.len();
             let mut chunk = [0; 4096];
             while into.len() - before < limits::READ_BATCH && !self.output_ended {
-                match rustix::io::read(&self.terminal, &mut chunk) {
+                match rustix::io::read(self.channel.get_ref(), &mut chunk) {
                     Ok(0) | Err(Errno::IO) => self.output_ended = true,
                     Ok(bytes) => into.extend_from_slice(&chunk[..bytes]),
                     Err(Errno::INTR) => {}
@@ -424,17 +436,18 @@ impl Pty {
         let before = into.len();
         while !self.output_ended && into.len() - before < limits::READ_BATCH {
             let mut chunk = [0; 4096];
-            let mut chunk = ReadBuf::new(&mut chunk);
-            let Poll::Ready(read) = Pin::new(&mut self.terminal).poll_read(cx, &mut chunk) else {
+            let Poll::Ready(mut readable) = self.channel.poll_read_ready(cx)? else {
                 break;
             };
-            match read {
+            match readable.try_io(|channel| Ok(rustix::io::read(channel, &mut chunk)?)) {
                 // The last process closed its side: Linux says EIO, others give an empty read.
-                Ok(()) if chunk.filled().is_empty() => self.output_ended = true,
-                Err(fault) if is_closed(&fault) => self.output_ended = true,
-                Ok(()) => into.extend_from_slice(chunk.filled()),
-                Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
-                Err(fault) => return Poll::Ready(Err(fault)),
+                Ok(Ok(0)) => self.output_ended = true,
+                Ok(Err(fault)) if is_closed(&fault) => self.output_ended = true,
+                Ok(Ok(bytes)) => into.extend_from_slice(&chunk[..bytes]),
+                Ok(Err(fault)) if fault.kind() == io::ErrorKind::Interrupted => {}
+                Ok(Err(fault)) => return Poll::Ready(Err(fault)),
+                // There is nothing yet, and the next round sets the waker.
+                Err(_) => {}
             }
         }
         match into.len() - before {
@@ -447,16 +460,17 @@ impl Pty {
     /// Writes what the terminal takes now; once it takes no more, the waker is set for when it does.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         while !self.outgoing.is_empty() {
-            let terminal = Pin::new(&mut self.terminal);
-            let Poll::Ready(written) = terminal.poll_write(cx, &self.outgoing) else {
+            let Poll::Ready(mut writable) = self.channel.poll_write_ready(cx)? else {
                 return Ok(());
             };
-            match written {
-                Ok(bytes) => drop(self.outgoing.drain(..bytes)),
-                Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
+            match writable.try_io(|channel| Ok(rustix::io::write(channel, &self.outgoing)?)) {
+                Ok(Ok(bytes)) => drop(self.outgoing.drain(..bytes)),
+                Ok(Err(fault)) if fault.kind() == io::ErrorKind::Interrupted => {}
                 // Nobody is there any more to read it; the read side tells.
-                Err(fault) if is_closed(&fault) => self.outgoing.clear(),
-                Err(fault) => return Err(fault),
+                Ok(Err(fault)) if is_closed(&fault) => self.outgoing.clear(),
+                Ok(Err(fault)) => return Err(fault),
+                // It takes no more now, and the next round sets the waker.
+                Err(_) => {}
             }
         }
         Ok(())
@@ -548,11 +562,63 @@ fn is_closed(fault: &io::Error) -> bool {
     fault.raw_os_error() == Some(Errno::IO.raw_os_error())
 }
 
-fn plain_io(fault: pty_process::Error) -> io::Error {
-    match fault {
-        pty_process::Error::Io(fault) => fault,
-        pty_process::Error::Rustix(fault) => fault.into(),
-        pty_process::Error::TokioAsyncFd(fault) => fault.into(),
-        pty_process::Error::Unsplit(..) => io::Error::other("the terminal came apart"),
+fn pty_size((cols, rows): (u16, u16)) -> PtySize {
+    PtySize {
+        rows,
+        cols,
+        ..PtySize::default()
     }
+}
+
+/// The terminal's own descriptor stays with portable-pty; what is read and written goes through a duplicate.
+fn channel(terminal: &dyn MasterPty) -> io::Result<AsyncFd<OwnedFd>> {
+    let raw = terminal
+        .as_raw_fd()
+        .ok_or_else(|| io::Error::other("the terminal has no descriptor"))?;
+    #[expect(
+        unsafe_code,
+        reason = "portable-pty lends its descriptor only as a number"
+    )]
+    // SAFETY: the descriptor is open as long as the terminal it belongs to, which is borrowed for longer than this one.
+    let lent = unsafe { BorrowedFd::borrow_raw(raw) };
+    let channel = rustix::io::fcntl_dupfd_cloexec(lent, 0)?;
+    rustix::io::ioctl_fionbio(&channel, true)?;
+    #[expect(
+        unsafe_code,
+        reason = "tokio cannot see for itself that a descriptor stays open"
+    )]
+    // SAFETY: the descriptor is owned by what is returned, and is neither closed nor replaced before that is dropped.
+    let channel = unsafe { AsyncFd::register(channel) }?;
+    Ok(channel)
+}
+
+/// The child's side of the terminal, which must not become the terminal of the process that opens it.
+fn open_tty(terminal: &dyn MasterPty) -> io::Result<OwnedFd> {
+    let name = terminal
+        .tty_name()
+        .ok_or_else(|| io::Error::other("the terminal has no name"))?;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(name, flags, Mode::empty())?)
+}
+
+/// Starts a child as the leader of a session whose terminal is `tty`; a failed exec is an error here.
+fn start(mut command: Command, tty: OwnedFd) -> io::Result<Child> {
+    command
+        .stdin(Stdio::from(tty.try_clone()?))
+        .stdout(Stdio::from(tty.try_clone()?))
+        .stderr(Stdio::from(tty));
+    let lead_session = || {
+        rustix::process::setsid()?;
+        rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+        Ok(())
+    };
+    #[expect(
+        unsafe_code,
+        reason = "no safe call gives a child a session and a terminal"
+    )]
+    // SAFETY: between fork and exec it makes two system calls, and neither allocates nor takes a lock.
+    unsafe {
+        command.pre_exec(lead_session);
+    }
+    command.spawn()
 }
