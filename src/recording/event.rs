@@ -237,7 +237,7 @@ mod tests {
             keys: 1,
         });
         let wanted = concat!(
-            r#"{"at_ms":1500,"time":"2023-11-14T22:13:21.5Z","event":"submitted","#,
+            r#"{"at_ms":1500,"time":"2023-11-14T22:13:21.500Z","event":"submitted","#,
             r#""pane":"peer","round":2,"keys":1}"#,
             "\n",
         );

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
-use super::receipt::Seal;
+use super::receipt::{self, Break, Receipt, Seal};
 use crate::screen::Size;
 
 /// The schema name of a [`Session`].
@@ -88,7 +88,7 @@ impl Pane {
         Self {
             pane: pane.to_owned(),
             harness: harness.to_owned(),
-            version: version.map(|version| super::receipt::short(version)),
+            version: version.map(receipt::short),
             launch: Digest::of_list(argv),
             cols: size.cols,
             rows: size.rows,
@@ -120,6 +120,25 @@ impl Session {
             panes: Vec::new(),
             receipts: Seal::default(),
             whole: true,
+        }
+    }
+
+    /// Checks the session's receipts against its seal, as [`receipt::verify`] does. A session that was killed may have
+    /// one more than it counts, since the line is written first.
+    pub fn verify(&self, lines: &[u8]) -> Result<Vec<Receipt>, Break> {
+        let counted = receipt::verify(lines, &self.receipts);
+        let Err(Break::Added { found, count }) = counted else {
+            return counted;
+        };
+        if self.state != State::Open || found != count + 1 {
+            return counted;
+        }
+        let (receipts, _) = receipt::links(lines)?;
+        let newest = receipts.last().and_then(|newest| newest.prev.as_ref());
+        if newest == self.receipts.head.as_ref() {
+            Ok(receipts)
+        } else {
+            Err(Break::Head)
         }
     }
 
@@ -169,7 +188,7 @@ pub fn repo_key(path: &Path) -> String {
 
 /// RFC 3339 in UTC, to the millisecond, of a time since the Unix epoch.
 pub fn rfc3339(at: Duration) -> String {
-    moment(at).to_string()
+    format!("{:.3}", moment(at))
 }
 
 fn moment(at: Duration) -> jiff::Timestamp {
@@ -181,6 +200,7 @@ fn moment(at: Duration) -> jiff::Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use super::super::receipt::{Body, Chain};
     use super::*;
 
     #[test]
@@ -225,8 +245,37 @@ mod tests {
             Size::new(100, 50),
         ));
         assert_eq!(serde_json::from_slice::<Session>(&session.file())?, session);
-        assert_eq!(session.started, "1970-01-01T00:00:01Z");
+        assert_eq!(session.started, "1970-01-01T00:00:01.000Z");
         assert_eq!(session.panes[0].file, "peer.cast");
         Ok(())
+    }
+
+    #[test]
+    fn only_a_killed_session_may_have_one_receipt_more_than_it_counts() {
+        let mut session = Session::open("s", "shop-1", Path::new("/w"), "0.1.0", 7, Duration::ZERO);
+        let mut chain = Chain::new("s", Seal::default());
+        let mut lines = Vec::new();
+        let mut append = |lines: &mut Vec<u8>| {
+            let fields = serde_json::Map::from_iter([("for".to_owned(), "x".into())]);
+            lines.extend(chain.append(Body::Other(fields)).line);
+            chain.seal().clone()
+        };
+        session.receipts = append(&mut lines);
+        assert_eq!(session.verify(&lines).map(|receipts| receipts.len()), Ok(1));
+        append(&mut lines);
+        assert_eq!(session.verify(&lines).map(|receipts| receipts.len()), Ok(2));
+        session.state = State::Closed;
+        assert_eq!(
+            session.verify(&lines),
+            Err(Break::Added { found: 2, count: 1 })
+        );
+        session.state = State::Open;
+        session.receipts.head = Some(Digest::of("another"));
+        assert_eq!(session.verify(&lines), Err(Break::Head));
+        session.receipts = Seal::default();
+        assert_eq!(
+            session.verify(&lines),
+            Err(Break::Added { found: 2, count: 0 })
+        );
     }
 }

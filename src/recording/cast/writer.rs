@@ -1,5 +1,6 @@
 //! Writes a recording: what happened in, whole lines of asciicast version 3 out.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -110,7 +111,12 @@ struct Halves {
 
 impl Halves {
     /// The whole characters of what is held and of `bytes`; what is no UTF-8 becomes U+FFFD.
-    fn take(&mut self, bytes: &[u8]) -> String {
+    fn take<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, str> {
+        if self.held.is_empty()
+            && let Ok(whole) = std::str::from_utf8(bytes)
+        {
+            return Cow::Borrowed(whole);
+        }
         let joined;
         let mut rest = if self.held.is_empty() {
             bytes
@@ -124,7 +130,7 @@ impl Halves {
             let fault = match std::str::from_utf8(rest) {
                 Ok(whole) => {
                     text.push_str(whole);
-                    return text;
+                    return text.into();
                 }
                 Err(fault) => fault,
             };
@@ -132,7 +138,7 @@ impl Halves {
             text.push_str(std::str::from_utf8(whole).expect("it was just checked"));
             let Some(bad) = fault.error_len() else {
                 self.held = after.to_vec();
-                return text;
+                return text.into();
             };
             text.push(char::REPLACEMENT_CHARACTER);
             rest = &after[bad..];
