@@ -46,3 +46,7 @@ pub const GIT_BYTES: usize = 4 << 20;
 pub const TREE_TIME: Duration = Duration::from_secs(2);
 /// Most that is read of a repository's packed references.
 pub const PACKED_REFS_BYTES: u64 = 64 << 20;
+/// Bytes that may wait to be written to a session's folder before a pane's output is left out of its recording.
+pub const RECORD_QUEUE_BYTES: usize = 8 * 1024 * 1024;
+/// Longest wait for a line or a file whose being written an answer depends on.
+pub const RECORD_WAIT: Duration = Duration::from_secs(1);

@@ -58,6 +58,14 @@ impl WallTime {
         format!("{:.0}", self.time.display_with_offset(self.offset))
     }
 
+    /// Returns the time since 1970, as rules take it; a clock set before then counts as 1970.
+    pub fn since_epoch(&self) -> Duration {
+        self.time
+            .duration_since(Timestamp::UNIX_EPOCH)
+            .try_into()
+            .unwrap_or_default()
+    }
+
     /// Returns the seconds since 1970, as the head of a terminal recording wants them.
     pub fn unix(&self) -> i64 {
         self.time.as_second()

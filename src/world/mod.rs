@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod demo_trace;
+pub mod files;
 pub mod git;
 pub mod log;
 pub mod process;
@@ -10,5 +11,6 @@ pub mod pty;
 pub mod random;
 pub mod raw_terminal;
 pub mod signals;
+pub mod store;
 pub mod terminal;
 pub mod tree;

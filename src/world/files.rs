@@ -1,0 +1,224 @@
+//! Places in the file system: where the product's folders are, and files only their owner can read (interface.md 5).
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// Name of the product's folder in each place.
+const NAME: &str = "codriver";
+
+/// Where the product's folders are, by the environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    home: Option<PathBuf>,
+    state: Option<PathBuf>,
+    config: Option<PathBuf>,
+    runtime: Option<PathBuf>,
+}
+
+/// A place the environment does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("neither {variable} nor HOME names a folder by an absolute path")]
+pub struct PlaceError {
+    /// The variable that would tell.
+    pub variable: &'static str,
+}
+
+impl Places {
+    /// Reads the environment through `get`. What is empty or relative counts as unset, as the base directory
+    /// specification wants.
+    pub fn from_env(get: impl Fn(&str) -> Option<OsString>) -> Self {
+        let path = |name| {
+            get(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        Self {
+            home: path("HOME"),
+            state: path("XDG_STATE_HOME"),
+            config: path("XDG_CONFIG_HOME"),
+            runtime: path("XDG_RUNTIME_DIR"),
+        }
+    }
+
+    /// The person's home folder.
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// The folder of sessions, runs and logs.
+    pub fn state(&self) -> Result<PathBuf, PlaceError> {
+        self.place(self.state.as_deref(), ".local/state", "XDG_STATE_HOME")
+    }
+
+    /// The folder of the machine file.
+    pub fn config(&self) -> Result<PathBuf, PlaceError> {
+        self.place(self.config.as_deref(), ".config", "XDG_CONFIG_HOME")
+    }
+
+    /// The folder of sockets: the runtime folder's, else `run/` in the state folder.
+    pub fn runtime(&self) -> Result<PathBuf, PlaceError> {
+        match &self.runtime {
+            Some(runtime) => Ok(runtime.join(NAME)),
+            None => Ok(self.state()?.join("run")),
+        }
+    }
+
+    /// The folder of log files.
+    pub fn log(&self) -> Result<PathBuf, PlaceError> {
+        Ok(self.state()?.join("log"))
+    }
+
+    fn place(
+        &self,
+        set: Option<&Path>,
+        below_home: &str,
+        variable: &'static str,
+    ) -> Result<PathBuf, PlaceError> {
+        match (set, &self.home) {
+            (Some(set), _) => Ok(set.join(NAME)),
+            (None, Some(home)) => Ok(home.join(below_home).join(NAME)),
+            (None, None) => Err(PlaceError { variable }),
+        }
+    }
+}
+
+/// Makes a folder and the ones above it; those it makes are the owner's alone.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Makes a folder that must not be there yet.
+pub fn make_new_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
+}
+
+/// Opens a new file, the owner's alone, for appending.
+pub fn new_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+}
+
+/// Writes a new file whole, or leaves none behind.
+pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = new_file(path)?;
+    file.write_all(bytes).inspect_err(|_| {
+        // The first failure is the one to tell; what is left of the file is as short as the disk allowed.
+        let _ = fs::remove_file(path);
+    })
+}
+
+/// Replaces a file so that at any moment, also after a crash of the machine, the old or the new one is there whole.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    // A temporary file has mode 0600, and removes itself unless it is renamed.
+    let mut file = tempfile::Builder::new()
+        .prefix(".new-")
+        .tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn places(vars: &[(&str, &str)]) -> Places {
+        Places::from_env(|name| {
+            vars.iter()
+                .find(|(var, _)| *var == name)
+                .map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn the_home_folder_is_enough() {
+        let places = places(&[("HOME", "/home/a")]);
+        assert_eq!(places.home(), Some(Path::new("/home/a")));
+        assert_eq!(
+            places.state(),
+            Ok(PathBuf::from("/home/a/.local/state/codriver"))
+        );
+        assert_eq!(
+            places.config(),
+            Ok(PathBuf::from("/home/a/.config/codriver"))
+        );
+        assert_eq!(
+            places.runtime(),
+            Ok(PathBuf::from("/home/a/.local/state/codriver/run"))
+        );
+        assert_eq!(
+            places.log(),
+            Ok(PathBuf::from("/home/a/.local/state/codriver/log"))
+        );
+    }
+
+    #[test]
+    fn each_variable_wins_over_the_home_folder() {
+        let places = places(&[
+            ("HOME", "/home/a"),
+            ("XDG_STATE_HOME", "/s"),
+            ("XDG_CONFIG_HOME", "/c"),
+            ("XDG_RUNTIME_DIR", "/run/user/1"),
+        ]);
+        assert_eq!(places.state(), Ok(PathBuf::from("/s/codriver")));
+        assert_eq!(places.config(), Ok(PathBuf::from("/c/codriver")));
+        assert_eq!(places.runtime(), Ok(PathBuf::from("/run/user/1/codriver")));
+    }
+
+    #[test]
+    fn relative_and_empty_values_count_as_unset() {
+        let places = places(&[
+            ("HOME", "home"),
+            ("XDG_STATE_HOME", "state"),
+            ("XDG_CONFIG_HOME", ""),
+        ]);
+        assert_eq!(places, Places::default());
+    }
+
+    #[test]
+    fn without_a_home_folder_the_missing_variable_is_named() {
+        let error = places(&[]).state().expect_err("an error");
+        assert_eq!(
+            error.to_string(),
+            "neither XDG_STATE_HOME nor HOME names a folder by an absolute path"
+        );
+        assert_eq!(
+            places(&[]).config(),
+            Err(PlaceError {
+                variable: "XDG_CONFIG_HOME"
+            })
+        );
+    }
+
+    #[test]
+    fn folders_and_files_are_the_owners_alone() -> io::Result<()> {
+        let root = tempfile::tempdir()?;
+        let folder = root.path().join("a/b");
+        make_folder(&folder)?;
+        make_folder(&folder)?;
+        assert!(make_new_folder(&folder).is_err());
+        write_new(&folder.join("new"), b"one")?;
+        assert!(write_new(&folder.join("new"), b"two").is_err());
+        replace(&folder.join("replaced"), b"one")?;
+        replace(&folder.join("replaced"), b"two")?;
+        let mode = |path: &Path| fs::metadata(path).map(|found| found.permissions().mode() & 0o777);
+        assert_eq!(mode(&root.path().join("a"))?, 0o700);
+        assert_eq!(mode(&folder)?, 0o700);
+        assert_eq!(mode(&folder.join("new"))?, 0o600);
+        assert_eq!(mode(&folder.join("replaced"))?, 0o600);
+        assert_eq!(fs::read(folder.join("new"))?, b"one");
+        assert_eq!(fs::read(folder.join("replaced"))?, b"two");
+        assert_eq!(fs::read_dir(&folder)?.count(), 2);
+        Ok(())
+    }
+}
