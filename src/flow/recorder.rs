@@ -237,6 +237,8 @@ impl Recorder {
         let mut chain = self.chain.clone();
         let sealed = chain.append(body);
         if !self.store.append_now(log, sealed.line) {
+            // Perhaps the session file can be written by the next time.
+            self.save();
             return None;
         }
         self.session.receipts = chain.seal().clone();

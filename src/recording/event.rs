@@ -4,12 +4,13 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::digest::Digest;
 use super::result::Span;
+use super::schema::open_enum;
 use super::session::rfc3339;
 use super::word::{Kind, Reason, Source, Verdict};
 
@@ -46,6 +47,7 @@ impl Entry {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "kebab-case")]
+#[schemars(transform = |schema: &mut Schema| open_enum(schema, "event"))]
 #[non_exhaustive]
 pub enum Event {
     /// The session began.
@@ -155,12 +157,15 @@ pub enum Event {
         verdict: Verdict,
         /// Why there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Reason")]
         reason: Option<Reason>,
         /// The receipt's id.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
         receipt: Option<String>,
         /// Where the round stands in the recording.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Span")]
         recording: Option<Span>,
     },
     /// A message could not be proven to have been delivered.
@@ -185,6 +190,7 @@ pub enum Event {
     Interrupted {
         /// Pane id.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
         pane: Option<String>,
     },
     /// A pane's child ended.
@@ -193,9 +199,11 @@ pub enum Event {
         pane: String,
         /// Its exit status, when it was not ended by a signal.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "i32")]
         status: Option<i32>,
         /// The signal that ended it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "i32")]
         signal: Option<i32>,
     },
     /// Part of a pane's output is missing from its recording.

@@ -5,5 +5,6 @@ pub mod digest;
 pub mod event;
 pub mod receipt;
 pub mod result;
+mod schema;
 pub mod session;
 pub mod word;

@@ -3,12 +3,13 @@
 //! A receipt holds digests, places and words of our own, never text from outside (systems.md 0.4); what it digests lies
 //! in `transcripts/`.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::digest::Digest;
 use super::result::{Delivery, Route, Span, Tree};
+use super::schema::open_enum;
 use super::word::{Agreement, Kind, Reason, Source, Verdict};
 use crate::plain;
 
@@ -21,6 +22,7 @@ const WORD_BYTES: usize = 64;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// Always `codriver.receipt/1`.
+    #[schemars(extend("const" = RECEIPT_SCHEMA))]
     pub schema: String,
     /// `rcp_` and 24 lower-case hexadecimal digits.
     pub id: String,
@@ -33,9 +35,23 @@ pub struct Receipt {
     pub body: Body,
 }
 
+impl Receipt {
+    /// A round that lacks a field is read as something newer; it is neither.
+    fn is_sound(&self) -> bool {
+        match &self.body {
+            Body::Round(_) => true,
+            Body::Other(fields) => fields
+                .get("for")
+                .and_then(Value::as_str)
+                .is_some_and(|kind| kind != "round"),
+        }
+    }
+}
+
 /// What a receipt is for. The list only grows: a reader keeps kinds it does not know as they are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "for", rename_all = "kebab-case")]
+#[schemars(transform = |schema: &mut Schema| open_enum(schema, "for"))]
 #[non_exhaustive]
 pub enum Body {
     /// A pairing round (A).
@@ -60,6 +76,7 @@ pub struct RoundReceipt {
     pub verdict: Option<Verdict>,
     /// Why there is no verdict; there exactly when the verdict is `UNPARSED`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Reason")]
     pub reason: Option<Reason>,
     /// The tag that was asked for.
     pub tag: Option<String>,
@@ -314,8 +331,10 @@ pub fn links(lines: &[u8]) -> Result<(Vec<Receipt>, Seal), Break> {
         let Some((b'\n', line)) = line.split_last() else {
             return Err(Break::Torn);
         };
-        let receipt: Receipt =
-            serde_json::from_slice(line).map_err(|_| Break::Unreadable { line: number })?;
+        let receipt: Receipt = serde_json::from_slice(line)
+            .ok()
+            .filter(Receipt::is_sound)
+            .ok_or(Break::Unreadable { line: number })?;
         if receipt.prev != seal.head {
             return Err(Break::Link { line: number });
         }
@@ -473,6 +492,15 @@ mod tests {
         torn.pop();
         assert_eq!(verify(&torn, &seal), Err(Break::Torn));
         assert_eq!(verify(b"{}\n", &seal), Err(Break::Unreadable { line: 1 }));
+        let stump = |kind: &str| {
+            format!(r#"{{"schema":"","id":"","session":"","prev":null{kind}}}"#) + "\n"
+        };
+        for kind in ["", r#","for":"round""#, r#","for":1"#] {
+            assert_eq!(
+                verify(stump(kind).as_bytes(), &seal),
+                Err(Break::Unreadable { line: 1 })
+            );
+        }
         assert_eq!(verify(b"\n", &seal), Err(Break::Unreadable { line: 1 }));
     }
 

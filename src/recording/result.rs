@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::schema::exactly_unparsed;
 use super::word::{Agreement, Kind, Reason, Source, Verdict};
 
 /// The schema name of a [`Round`].
@@ -24,9 +25,11 @@ pub struct Reading {
     rationale: String,
     /// The whole reply; there exactly when the verdict is `UNPARSED`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     raw: Option<String>,
     /// Why there is no verdict; there exactly when the verdict is `UNPARSED`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Reason")]
     reason: Option<Reason>,
 }
 
@@ -106,8 +109,10 @@ impl TryFrom<LooseReading> for Reading {
 
 /// One review round, as `discuss --json` and the tools answer it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = exactly_unparsed)]
 pub struct Round {
     /// Always `codriver.round/1`.
+    #[schemars(extend("const" = ROUND_SCHEMA))]
     pub schema: String,
     /// The session the round belongs to.
     pub session: String,
@@ -122,6 +127,7 @@ pub struct Round {
     pub reading: Reading,
     /// The pane's last lines, when the reply was empty (A.11).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub raw_tail: Option<String>,
     /// Where the rationale's text came from.
     pub source: Source,
@@ -263,6 +269,7 @@ impl Span {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Extract {
     /// Always `codriver.extract/1`.
+    #[schemars(extend("const" = EXTRACT_SCHEMA))]
     pub schema: String,
     /// The rounds found, oldest first.
     pub rounds: Vec<ExtractRound>,
@@ -280,6 +287,7 @@ impl Extract {
 
 /// One round found in a recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = exactly_unparsed)]
 pub struct ExtractRound {
     /// Verdict, rationale and, without a verdict, the raw reply and the reason.
     #[serde(flatten)]

@@ -20,6 +20,7 @@ const KEY_NAME_BYTES: usize = 40;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
     /// Always `codriver.session/1`.
+    #[schemars(extend("const" = SESSION_SCHEMA))]
     pub schema: String,
     /// The session's id, which is also its folder's name.
     pub id: String,

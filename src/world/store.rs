@@ -200,23 +200,25 @@ impl Store {
         running.send(job);
     }
 
-    /// Appends a line and waits a bounded moment for it; false gives the file up, so that the line is not written
-    /// later by surprise.
+    /// Appends a line and waits a bounded moment for it. A line that was waited for in vain is not written later by
+    /// surprise; one that no replaced file could count, since the last replacement failed, is not written at all.
     pub fn append_now(&self, log: &Log, line: Vec<u8>) -> bool {
         let Some(running) = &self.running else {
             return false;
         };
-        let written = running.ask(|done| Job::Append {
+        let job = |done| Job::Append {
             log: log.index,
             line,
             done: Some(done),
-        });
-        if !written && !log.stopped.swap(true, Ordering::Relaxed) {
-            running
-                .shared
-                .warn("the disk does not answer: no more receipts are written".to_owned());
-        }
-        written
+        };
+        running.ask(job).unwrap_or_else(|| {
+            if !log.stopped.swap(true, Ordering::Relaxed) {
+                running
+                    .shared
+                    .warn("the disk does not answer, so no more receipts are written".to_owned());
+            }
+            false
+        })
     }
 
     /// Replaces a file of the folder, some time soon; the old or the new one is there at any moment.
@@ -233,7 +235,9 @@ impl Store {
         };
         let bytes = text.as_bytes().to_vec();
         let name = format!("transcripts/{name}");
-        running.ask(|done| Job::Write { name, bytes, done })
+        running
+            .ask(|done| Job::Write { name, bytes, done })
+            .unwrap_or(false)
     }
 
     /// Waits until everything so far is written, at most that long; whether it is.
@@ -287,6 +291,7 @@ impl Running {
             logs: Vec::new(),
             shared: Arc::clone(&shared),
             has_failed: false,
+            can_replace: true,
         };
         thread::Builder::new()
             .name("record".to_owned())
@@ -330,19 +335,18 @@ impl Running {
         let _ = self.jobs.send(job);
     }
 
-    fn ask(&self, job: impl FnOnce(SyncSender<bool>) -> Job) -> bool {
+    /// Whether a job was done; nothing when the disk does not answer.
+    fn ask(&self, job: impl FnOnce(SyncSender<bool>) -> Job) -> Option<bool> {
         if self.shared.stalled.load(Ordering::Relaxed) {
-            return false;
+            return None;
         }
         let (done, answer) = sync_channel(1);
         self.send(job(done));
-        match answer.recv_timeout(limits::RECORD_WAIT) {
-            Ok(written) => written,
-            Err(_) => {
-                self.shared.stalled.store(true, Ordering::Relaxed);
-                false
-            }
+        let written = answer.recv_timeout(limits::RECORD_WAIT).ok();
+        if written.is_none() {
+            self.shared.stalled.store(true, Ordering::Relaxed);
         }
+        written
     }
 }
 
@@ -352,6 +356,8 @@ struct Writer {
     logs: Vec<LogFile>,
     shared: Arc<Shared>,
     has_failed: bool,
+    /// The last replacement went well.
+    can_replace: bool,
 }
 
 struct LogFile {
@@ -383,7 +389,12 @@ impl Writer {
             Job::Adopt(log) => self.logs.push(log),
             Job::Append { log, line, done } => {
                 let log = &mut self.logs[log];
-                let outcome = log.append(&line);
+                let counted = done.is_none() || self.can_replace;
+                let outcome = if counted {
+                    log.append(&line)
+                } else {
+                    Ok(false)
+                };
                 if let Some(done) = done {
                     log.must_last = true;
                     answer(&done, matches!(outcome, Ok(true)));
@@ -394,7 +405,9 @@ impl Writer {
                 }
             }
             Job::Replace { name, bytes } => {
-                if let Err(error) = files::replace(&self.folder.join(name), &bytes) {
+                let outcome = files::replace(&self.folder.join(name), &bytes);
+                self.can_replace = outcome.is_ok();
+                if let Err(error) = outcome {
                     self.fail(name, &error);
                 }
                 // Only now, so that a line and the file that counts it lie close together should the process be killed.
