@@ -330,6 +330,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::limits;
     use crate::recording::cast::{Kind, Reader};
     use crate::recording::receipt::verify;
 
@@ -429,6 +430,46 @@ mod tests {
             names,
             ["session-started", "resized", "pane-ended", "session-ended"]
         );
+        Ok(())
+    }
+
+    #[test]
+    fn output_the_disk_cannot_follow_leaves_a_marker_in_its_place() -> Test {
+        let root = tempfile::tempdir()?;
+        let mut recorder = Recorder::open(&opening(Some(root.path())));
+        let peer = pane(&mut recorder);
+        let at = Duration::from_secs(1);
+        recorder.output(peer, at, b"before\xc3");
+        let flood = vec![b'x'; limits::RECORD_QUEUE_BYTES + 1];
+        recorder.output(peer, at, &flood);
+        recorder.output(peer, at, &flood);
+        assert!(!recorder.is_whole(peer));
+        recorder.output(peer, at, b"after");
+        let folder = recorder.folder().ok_or("no folder")?.to_path_buf();
+        assert!(recorder.close(at, State::Interrupted, LONG));
+
+        let cast = fs::read(folder.join("peer.cast"))?;
+        let reader = Reader::open(&cast[..])?.recording().ok_or("no recording")?;
+        let kinds: Vec<Kind> = reader
+            .map(|event| event.map(|event| event.kind))
+            .collect::<Result<_, _>>()?;
+        let missing = 2 * flood.len();
+        let wanted = [
+            Kind::Output("before".to_owned()),
+            Kind::Output("\u{fffd}".to_owned()),
+            Kind::Marker(format!("gap: {missing} bytes are missing")),
+            Kind::Output("after".to_owned()),
+        ];
+        assert_eq!(kinds, wanted);
+        let events = fs::read_to_string(folder.join("events.jsonl"))?;
+        assert!(
+            events.contains(&format!(
+                r#""event":"gap","pane":"peer","bytes":{missing}}}"#
+            )),
+            "{events}"
+        );
+        let session: Session = serde_json::from_slice(&fs::read(folder.join("session.json"))?)?;
+        assert_eq!((session.state, session.whole), (State::Interrupted, false));
         Ok(())
     }
 
