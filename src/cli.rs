@@ -98,9 +98,7 @@ The result goes to standard output, everything else to standard error. Settings:
                   to write, asks it, and reads its answer and verdict off its screen.",
     after_help = EXAMPLES,
     after_long_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"),
-    max_term_width = 100,
-    disable_help_subcommand = true,
-    infer_long_args = false
+    max_term_width = 100
 )]
 pub struct Args {
     /// What every command takes.
@@ -155,8 +153,14 @@ pub struct Global {
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 
-    /// When to use colours
-    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    /// When to use colours: auto, always, never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        global = true,
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     pub color: ColorWhen,
 }
 
@@ -387,6 +391,20 @@ where
 /// The command tree, for help, completions and the manual page.
 pub fn command() -> clap::Command {
     Args::command()
+}
+
+/// The completion script of a shell.
+pub fn completions(shell: clap_complete::Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command(), "codriver", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// The manual page.
+pub fn manual() -> std::io::Result<String> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command()).render(&mut page)?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
 /// What a call depends on beside its words.

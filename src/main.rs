@@ -1,81 +1,96 @@
 //! The program: parses, runs, prints the one error.
 
-use std::path::PathBuf;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
-use codriver::demo::Kind;
-use codriver::demo::fault::Faults;
-use codriver::flow::demo_agent::{self, DemoOptions};
-
-#[derive(Parser)]
-#[command(version, about)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// The built-in agent: draws like a real one, answers by a script or a few fixed rules.
-    DemoAgent {
-        /// Which agent it looks like.
-        #[arg(long, value_enum, default_value_t = Style::Claude)]
-        style: Style,
-        /// A script of turns (JSON).
-        #[arg(long, value_name = "FILE")]
-        script: Option<PathBuf>,
-        /// Faults, with commas between.
-        #[arg(long, value_name = "NAME", default_value = "")]
-        fault: Faults,
-    },
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Style {
-    Claude,
-    Codex,
-    Opencode,
-    Plain,
-}
+use codriver::cli::{self, Call, Exit, Surroundings, Task};
+use codriver::flow::config::{Printed, Workplace};
+use codriver::flow::{config, doctor};
+use codriver::world::environment;
 
 fn main() -> ExitCode {
-    let Command::DemoAgent {
-        style,
-        script,
-        fault,
-    } = Cli::parse().command;
-    let options = DemoOptions {
-        kind: match style {
-            Style::Claude => Kind::Claude,
-            Style::Codex => Kind::Codex,
-            Style::Opencode => Kind::OpenCode,
-            Style::Plain => Kind::Plain,
-        },
-        script,
-        faults: fault,
-        channel: std::env::var_os("CODRIVER_DEMO_CHANNEL").map(PathBuf::from),
-        log: std::env::var_os("CODRIVER_DEMO_LOG").map(PathBuf::from),
+    let [input, output, error] = environment::terminals();
+    let around = Surroundings {
+        input_is_terminal: input,
+        output_is_terminal: output,
+        error_is_terminal: error,
+        no_color: environment::variable("NO_COLOR").is_some()
+            || environment::variable("TERM").is_some_and(|term| term == "dumb"),
     };
-    match demo_agent::run(&options) {
-        Ok(status) => ExitCode::from(status),
+    let args = match cli::parse(std::env::args_os()) {
+        Ok(args) => args,
         Err(error) => {
-            print_error(&error);
-            ExitCode::FAILURE
+            let code = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Done
+            };
+            // Help into a closed pipe, or a complaint nobody can see: nothing is left to do.
+            let _ = error.print();
+            return code.code().into();
+        }
+    };
+    let call = match args.resolve(&around) {
+        Ok(call) => call,
+        Err(error) => {
+            let help = match error {
+                cli::UsageError::NoCommand => format!("\n{}", cli::command().render_help()),
+                _ => String::new(),
+            };
+            complain(&error, &help);
+            return Exit::Usage.code().into();
+        }
+    };
+    match run(&call) {
+        Ok(printed) => print(&printed),
+        Err((exit, error)) => {
+            complain(error.as_ref(), "");
+            exit.code().into()
         }
     }
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "the one place where an error is printed"
-)]
-fn print_error(error: &dyn std::error::Error) {
-    eprint!("codriver: {error}");
+type Failure = (Exit, Box<dyn std::error::Error>);
+
+fn run(call: &Call) -> Result<Printed, Failure> {
+    let options = &call.options;
+    let place = || {
+        Workplace::find(options.directory.as_deref())
+            .map_err(|error| (Exit::Error, Box::from(error)) as Failure)
+    };
+    match &call.task {
+        Task::Config(command) => config::run(*command, &place()?, options)
+            .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure),
+        Task::Doctor => Ok(doctor::run(&place()?, options)),
+        Task::Completions(shell) => Ok(Printed::done(cli::completions(*shell))),
+        Task::Man => cli::manual()
+            .map(Printed::done)
+            .map_err(|error| (Exit::Error, Box::from(error)) as Failure),
+        task => Err((Exit::Error, Box::from(format!("{task:?} is not built yet")))),
+    }
+}
+
+/// Prints the result. A reader that has gone away is no failure of ours.
+fn print(printed: &Printed) -> ExitCode {
+    let written = io::stdout().lock().write_all(printed.text.as_bytes());
+    match written {
+        Ok(()) => printed.exit.code().into(),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => printed.exit.code().into(),
+        Err(error) => {
+            complain(&error, "");
+            Exit::Error.code().into()
+        }
+    }
+}
+
+/// Says the one error, with what lies behind it.
+fn complain(error: &dyn std::error::Error, more: &str) {
+    let mut words = format!("codriver: {error}");
     let mut cause = error.source();
     while let Some(error) = cause {
-        eprint!(": {error}");
+        words.push_str(&format!(": {error}"));
         cause = error.source();
     }
-    eprintln!();
+    // Nobody is left to tell when standard error is gone.
+    let _ = writeln!(io::stderr().lock(), "{words}{more}");
 }

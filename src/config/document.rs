@@ -30,6 +30,7 @@ pub(super) struct Document {
     /// The console.
     pub ui: Ui,
     /// Where each role's work goes.
+    #[schemars(extend("propertyNames" = { "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$" }))]
     pub roles: BTreeMap<String, Role>,
     /// Review routes.
     pub oracle: Oracle,
@@ -158,6 +159,7 @@ pub(super) struct Oracle {
     /// Where RepoPrompt listens; looked at only when a review goes there.
     pub rp: Option<Value>,
     /// Model providers.
+    #[schemars(extend("propertyNames" = { "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$" }))]
     pub api: BTreeMap<String, Provider>,
     /// Models never used; every layer adds to it.
     #[schemars(inner(length(min = 1, max = 200)))]

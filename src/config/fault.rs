@@ -19,9 +19,7 @@ pub struct Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Debug formatting escapes what a file name may hold; the quotes are only in the way.
-        let file = format!("{:?}", self.origin.file);
-        let file = file.trim_matches('"');
+        let file = self.origin.shown();
         match (self.origin.layer, self.line) {
             (Layer::Flag, _) => write!(f, "flag {file}"),
             (layer, 0) => write!(f, "{file} ({layer} settings)"),

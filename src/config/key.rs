@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::limits;
+use crate::{limits, plain};
 
 /// A dotted key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -34,42 +34,22 @@ impl Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = String::new();
-        for (i, part) in self.0.iter().enumerate() {
-            if i > 0 {
-                shown.push('.');
-            }
-            let bare = !part.is_empty()
+        let is_bare = |part: &str| {
+            !part.is_empty()
                 && part
                     .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-            if bare {
-                shown.push_str(part);
-            } else {
-                // A name is a file's text: nothing in it may reach a terminal as it is.
-                shown.push('"');
-                shown.extend(part.chars().flat_map(escaped));
-                shown.push('"');
-            }
-        }
-        match shown
-            .char_indices()
-            .map(|(at, _)| at)
-            .take_while(|at| *at <= limits::QUOTE_BYTES)
-            .last()
-        {
-            Some(at) if shown.len() > limits::QUOTE_BYTES => write!(f, "{}…", &shown[..at]),
-            _ => f.write_str(&shown),
-        }
-    }
-}
-
-/// The character itself when it is a visible one of ASCII or a letter, else its escape.
-fn escaped(c: char) -> Box<dyn Iterator<Item = char>> {
-    if c.is_alphanumeric() {
-        Box::new(std::iter::once(c))
-    } else {
-        Box::new(c.escape_default())
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        };
+        let shown: Vec<String> = self
+            .0
+            .iter()
+            .map(|part| match is_bare(part) {
+                true => part.clone(),
+                false => format!("\"{part}\""),
+            })
+            .collect();
+        // A name is a file's text: nothing in it may reach a terminal as it is.
+        f.write_str(&plain::display(&shown.join("."), limits::QUOTE_BYTES))
     }
 }
 
@@ -82,14 +62,14 @@ mod tests {
         assert_eq!(Key::of("pair.require_tag").to_string(), "pair.require_tag");
         assert_eq!(
             Key::new(["harness", "a.b\u{202e}\x1b[2J\n"]).to_string(),
-            r#"harness."a.b\u{202e}\u{1b}[2J\n""#
+            r#"harness."a.b\u{202e}\u{1b}[2J ""#
         );
     }
 
     #[test]
     fn a_long_name_is_cut() {
         let shown = Key::new(["é".repeat(1000)]).to_string();
-        assert!(shown.len() <= limits::QUOTE_BYTES + "…".len());
+        assert!(shown.len() <= limits::QUOTE_BYTES);
         assert!(shown.ends_with('…'));
     }
 }

@@ -4,7 +4,7 @@
 //! fault are merged: no fault falls through to a default.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use toml::Value;
 use toml::de::DeTable;
@@ -14,7 +14,7 @@ use super::check::{Findings, check, nearest};
 use super::document::{repo_prompt_schema, schema};
 use super::fault::{ConfigError, Diagnostic, Faults, Place, Problem};
 use super::key::Key;
-use super::origin::{Layer, Origin};
+use super::origin::{Layer, Origin, shown_path};
 use super::settings::{Entry, Settings};
 use crate::refusal::Refusal;
 
@@ -62,7 +62,7 @@ impl Layers {
     /// The file to name to a person as the one that may set everything.
     fn machine_file(&self) -> String {
         match &self.machine {
-            Some(file) => format!("`{}`", quoted(&file.path)),
+            Some(file) => format!("`{}`", shown_path(&file.path)),
             None => "the machine file (set XDG_CONFIG_HOME or HOME to have one)".to_owned(),
         }
     }
@@ -483,11 +483,6 @@ fn parse_message(error: &toml::de::Error) -> String {
         true => format!("not TOML: {message}"),
         false => "not TOML".to_owned(),
     }
-}
-
-fn quoted(path: &Path) -> String {
-    let shown = format!("{path:?}");
-    shown.trim_matches('"').to_owned()
 }
 
 /// The name every profile starts from.

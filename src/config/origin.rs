@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::{limits, plain};
+
 /// A layer of the settings, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
@@ -51,6 +53,16 @@ impl Origin {
             file: file.as_ref().to_path_buf(),
         }
     }
+
+    /// The file as a person may see it: its name may hold anything.
+    pub fn shown(&self) -> String {
+        shown_path(&self.file)
+    }
+}
+
+/// A path made safe to show.
+pub(super) fn shown_path(path: &Path) -> String {
+    plain::display(&path.to_string_lossy(), limits::QUOTE_BYTES)
 }
 
 /// A value and where it came from.

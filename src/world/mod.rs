@@ -1,8 +1,11 @@
 //! The outside: one file per outside thing, no decisions.
 
 pub mod clock;
+pub mod command;
 pub mod demo_trace;
+pub mod environment;
 pub mod files;
+pub mod folder;
 pub mod git;
 pub mod log;
 pub mod process;
@@ -10,6 +13,7 @@ pub mod program;
 pub mod pty;
 pub mod random;
 pub mod raw_terminal;
+pub mod settings_file;
 pub mod signals;
 pub mod store;
 pub mod terminal;
