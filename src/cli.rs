@@ -11,6 +11,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::config::{FlagValue, parse_duration, parse_size};
+use crate::demo::fault::Faults;
 use crate::screen::Size;
 
 /// How the program ends (interface.md 1).
@@ -354,9 +355,14 @@ pub struct DemoArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub script: Option<PathBuf>,
 
-    /// How it misbehaves
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub fault: Vec<String>,
+    /// How it misbehaves, with commas between
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub fault: Faults,
 }
 
 /// Whose screen the demo agent imitates.

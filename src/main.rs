@@ -1,19 +1,20 @@
 //! The program: parses, runs, prints the one error.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
-use codriver::cli::{self, Call, Exit, Surroundings, Task};
+use codriver::cli::{self, Call, DemoArgs, DemoStyle, Exit, Surroundings, Task};
+use codriver::demo::Kind;
 use codriver::flow::config::{Printed, Workplace};
+use codriver::flow::demo_agent::{self, DemoOptions};
 use codriver::flow::{config, doctor};
-use codriver::world::environment;
+use codriver::world::{environment, terminal};
 
 fn main() -> ExitCode {
-    let [input, output, error] = environment::terminals();
+    let streams = terminal::Streams::look();
     let around = Surroundings {
-        input_is_terminal: input,
-        output_is_terminal: output,
-        error_is_terminal: error,
+        input_is_terminal: streams.stdin,
+        output_is_terminal: streams.stdout,
+        error_is_terminal: streams.stderr,
         no_color: environment::variable("NO_COLOR").is_some()
             || environment::variable("TERM").is_some_and(|term| term == "dumb"),
     };
@@ -41,6 +42,9 @@ fn main() -> ExitCode {
             return Exit::Usage.code().into();
         }
     };
+    if let Task::DemoAgent(args) = &call.task {
+        return demo(args);
+    }
     match run(&call) {
         Ok(printed) => print(&printed),
         Err((exit, error)) => {
@@ -66,16 +70,36 @@ fn run(call: &Call) -> Result<Printed, Failure> {
         Task::Man => cli::manual()
             .map(Printed::done)
             .map_err(|error| (Exit::Error, Box::from(error)) as Failure),
-        task => Err((Exit::Error, Box::from(format!("{task:?} is not built yet")))),
+        _ => Err((Exit::Error, Box::from("this command is not built yet"))),
     }
 }
 
-/// Prints the result. A reader that has gone away is no failure of ours.
+fn demo(args: &DemoArgs) -> ExitCode {
+    let options = DemoOptions {
+        kind: match args.style {
+            DemoStyle::Claude => Kind::Claude,
+            DemoStyle::Codex => Kind::Codex,
+            DemoStyle::Opencode => Kind::OpenCode,
+            DemoStyle::Plain => Kind::Plain,
+        },
+        script: args.script.clone(),
+        faults: args.fault.clone(),
+        channel: environment::variable("CODRIVER_DEMO_CHANNEL").map(Into::into),
+        log: environment::variable("CODRIVER_DEMO_LOG").map(Into::into),
+    };
+    match demo_agent::run(&options) {
+        Ok(status) => status.into(),
+        Err(error) => {
+            complain(&error, "");
+            Exit::Error.code().into()
+        }
+    }
+}
+
+/// Prints the result; a reader that has gone away is no failure of ours.
 fn print(printed: &Printed) -> ExitCode {
-    let written = io::stdout().lock().write_all(printed.text.as_bytes());
-    match written {
-        Ok(()) => printed.exit.code().into(),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => printed.exit.code().into(),
+    match terminal::print(&printed.text) {
+        Ok(_) => printed.exit.code().into(),
         Err(error) => {
             complain(&error, "");
             Exit::Error.code().into()
@@ -91,6 +115,5 @@ fn complain(error: &dyn std::error::Error, more: &str) {
         words.push_str(&format!(": {error}"));
         cause = error.source();
     }
-    // Nobody is left to tell when standard error is gone.
-    let _ = writeln!(io::stderr().lock(), "{words}{more}");
+    terminal::say(&format!("{words}{more}"));
 }

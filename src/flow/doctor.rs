@@ -14,6 +14,7 @@ use crate::cli::Options;
 use crate::config::{Diagnostic, Faults, Layers, Profile, bundled_profile, bundled_profiles, load};
 use crate::world::command::{Order, run as run_command};
 use crate::world::folder::{Folder, look};
+use crate::world::terminal::{self, Streams};
 use crate::world::{environment, program, settings_file};
 use crate::{limits, plain};
 
@@ -132,7 +133,7 @@ pub struct Facts {
 }
 
 /// The terminal this runs in.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terminal {
     /// `TERM`.
     pub term: Option<String>,
@@ -140,8 +141,8 @@ pub struct Terminal {
     pub colorterm: Option<String>,
     /// Columns and rows.
     pub size: Option<(u16, u16)>,
-    /// Whether standard input, output and error are terminals.
-    pub streams: [bool; 3],
+    /// Which of the standard streams are terminals.
+    pub streams: Streams,
     /// Whether `NO_COLOR` is set.
     pub no_color: bool,
 }
@@ -252,8 +253,8 @@ fn gather(place: &Workplace, options: &Options) -> Facts {
         terminal: Terminal {
             term: text_variable("TERM"),
             colorterm: text_variable("COLORTERM"),
-            size: environment::terminal_size(),
-            streams: environment::terminals(),
+            size: terminal::size(),
+            streams: Streams::look(),
             no_color: environment::variable("NO_COLOR").is_some(),
         },
         root: place.root.clone(),
@@ -448,11 +449,14 @@ fn terminal_words(terminal: &Terminal) -> Vec<String> {
     } else {
         ""
     };
-    let names = ["standard input", "standard output", "standard error"];
-    let piped: Vec<&str> = names
-        .iter()
-        .zip(terminal.streams)
-        .filter_map(|(name, is_terminal)| (!is_terminal).then_some(*name))
+    let streams = [
+        ("standard input", terminal.streams.stdin),
+        ("standard output", terminal.streams.stdout),
+        ("standard error", terminal.streams.stderr),
+    ];
+    let piped: Vec<&str> = streams
+        .into_iter()
+        .filter_map(|(name, is_terminal)| (!is_terminal).then_some(name))
         .collect();
     let mut words = vec![format!("TERM {}, {size}, {colors}{off}", shown(term))];
     if !piped.is_empty() {
@@ -509,9 +513,9 @@ fn report_json(facts: &Facts) -> Value {
             "rows": terminal.size.map(|(_, rows)| rows),
             "colors": terminal.colors(),
             "no_color": terminal.no_color,
-            "stdin": terminal.streams[0],
-            "stdout": terminal.streams[1],
-            "stderr": terminal.streams[2],
+            "stdin": terminal.streams.stdin,
+            "stdout": terminal.streams.stdout,
+            "stderr": terminal.streams.stderr,
         },
         "git": presence_json(&facts.git),
         "repository": facts.root.as_ref().map(|root| root.to_string_lossy()),
@@ -559,6 +563,20 @@ mod tests {
 
     use super::*;
     use crate::config::Layer;
+
+    fn no_terminal() -> Terminal {
+        Terminal {
+            term: None,
+            colorterm: None,
+            size: None,
+            streams: Streams {
+                stdin: false,
+                stdout: true,
+                stderr: true,
+            },
+            no_color: false,
+        }
+    }
 
     fn codex() -> Profile {
         bundled_profile("codex")
@@ -674,7 +692,7 @@ mod tests {
             Terminal {
                 term: term.map(str::to_owned),
                 colorterm: colorterm.map(str::to_owned),
-                ..Terminal::default()
+                ..no_terminal()
             }
             .colors()
         };
@@ -714,7 +732,7 @@ mod tests {
                 ("state", Some(("/s".into(), Folder::Closed))),
                 ("runtime", None),
             ],
-            terminal: Terminal::default(),
+            terminal: no_terminal(),
             root: None,
         };
         let text = report(&facts);
@@ -726,7 +744,7 @@ mod tests {
             "  note: a note\n",
             "  state         /s (cannot be written: nothing is recorded there)\n",
             "  runtime       none: set HOME\n",
-            "  TERM not set, no size, no colours\n",
+            "  TERM not set, no size, no colours\n  no terminal on standard input\n",
             "  git           `git` is not on the search path; `--diff` needs it\n",
             "  PATH          relative folders in PATH are never searched: `.`\n",
         ] {
