@@ -127,15 +127,22 @@ fn sources() -> Vec<Source> {
     files
         .into_iter()
         .map(|file| {
-            let path = file.strip_prefix(&root).unwrap().to_path_buf();
-            let first = path.iter().next().unwrap().to_str().unwrap();
+            let path = file
+                .strip_prefix(&root)
+                .expect("the file was found there")
+                .to_path_buf();
+            let first = path
+                .iter()
+                .next()
+                .and_then(|name| name.to_str())
+                .expect("a source has a plain name");
             let room = match first {
                 "limits.rs" | "refusal.rs" => first.trim_end_matches(".rs"),
                 other => other,
             };
             Source {
                 room: room.to_owned(),
-                code: code_of(&fs::read_to_string(&file).unwrap()),
+                code: code_of(&fs::read_to_string(&file).expect("a source is readable text")),
                 path,
             }
         })
@@ -143,8 +150,8 @@ fn sources() -> Vec<Source> {
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in fs::read_dir(folder).expect("the folder is readable") {
+        let path = entry.expect("the folder is readable").path();
         if path.is_dir() {
             collect(&path, files);
         } else if path.extension().is_some_and(|ext| ext == "rs")
