@@ -13,6 +13,7 @@ use super::review;
 use super::scene::{Entry, Painter, Scene, State, Work};
 use super::script::{Pace, Script, Turn};
 use super::style_claude::Claude;
+use super::style_codex::Codex;
 use super::style_plain::Plain;
 use crate::screen::Size;
 
@@ -134,7 +135,8 @@ impl Agent {
     /// Starts the agent in a window.
     pub fn open(setup: Setup, size: Size) -> (Self, Output) {
         let painter: Box<dyn Painter> = match setup.kind {
-            Kind::Claude | Kind::Codex | Kind::OpenCode => Box::new(Claude::new()),
+            Kind::Claude | Kind::OpenCode => Box::new(Claude::new()),
+            Kind::Codex => Box::new(Codex::new()),
             Kind::Plain => Box::new(Plain::new()),
         };
         let scene = Scene {
@@ -291,6 +293,10 @@ impl Agent {
     }
 
     fn take_key(&mut self, input: Input, now: Duration) {
+        if matches!(self.scene.state, State::Done | State::Error) {
+            // The end of a turn is told until the next key.
+            self.scene.state = State::Idle;
+        }
         match input {
             Input::Text(text) => self.scene.composer.type_text(&text),
             Input::Paste(text) => {

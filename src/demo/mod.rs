@@ -14,6 +14,7 @@ pub mod scene;
 pub mod script;
 pub mod secret;
 mod style_claude;
+mod style_codex;
 mod style_plain;
 pub mod table;
 pub mod wrap;
