@@ -14,6 +14,7 @@ use super::scene::{Entry, Painter, Scene, State, Work};
 use super::script::{Pace, Script, Turn};
 use super::style_claude::Claude;
 use super::style_codex::Codex;
+use super::style_opencode::OpenCode;
 use super::style_plain::Plain;
 use crate::screen::Size;
 
@@ -135,8 +136,9 @@ impl Agent {
     /// Starts the agent in a window.
     pub fn open(setup: Setup, size: Size) -> (Self, Output) {
         let painter: Box<dyn Painter> = match setup.kind {
-            Kind::Claude | Kind::OpenCode => Box::new(Claude::new()),
+            Kind::Claude => Box::new(Claude::new()),
             Kind::Codex => Box::new(Codex::new()),
+            Kind::OpenCode => Box::new(OpenCode::new()),
             Kind::Plain => Box::new(Plain::new()),
         };
         let scene = Scene {

@@ -51,7 +51,11 @@ impl Codex {
         while let Some(entry) = scene.entries.get(self.entries) {
             if let Entry::Reply { text, drawn, .. } = entry {
                 let (rows, settled) = reply(&text[..*drawn], cols);
-                let ready = if entry.is_settled() { rows.len() } else { settled };
+                let ready = if entry.is_settled() {
+                    rows.len()
+                } else {
+                    settled
+                };
                 let fresh: Vec<Row> = rows.into_iter().take(ready).skip(self.rows).collect();
                 if self.rows == 0 && !fresh.is_empty() {
                     self.insert(scene, vec![Row::new()], out);
@@ -81,7 +85,11 @@ impl Codex {
         let room = height.saturating_sub(self.top + self.area.len());
         let down = rows.len().min(room);
         if down > 0 {
-            out.push_str(&format!("\x1b[{};{height}r\x1b[{};1H", self.top + 1, self.top + 1));
+            out.push_str(&format!(
+                "\x1b[{};{height}r\x1b[{};1H",
+                self.top + 1,
+                self.top + 1
+            ));
             out.push_str(&"\x1bM".repeat(down));
             out.push_str("\x1b[r");
             self.top += down;
@@ -121,7 +129,11 @@ impl Codex {
             }
         }
         if !out.is_empty() || cursor != self.cursor {
-            out.push_str(&format!("\x1b[{};{}H", self.top + cursor.0 + 1, cursor.1 + 1));
+            out.push_str(&format!(
+                "\x1b[{};{}H",
+                self.top + cursor.0 + 1,
+                cursor.1 + 1
+            ));
         }
         self.area = rows;
         self.cursor = cursor;
@@ -151,7 +163,10 @@ impl Codex {
     /// At the start the cursor may stand so low that the area does not fit below it.
     fn make_room(&mut self, scene: &Scene, out: &mut String) {
         let height = usize::from(scene.size.rows);
-        let rows = area(scene, 0, 0).0.len().min(height.saturating_sub(2).max(1));
+        let rows = area(scene, 0, 0)
+            .0
+            .len()
+            .min(height.saturating_sub(2).max(1));
         let beyond = (self.top + rows).saturating_sub(height);
         if beyond > 0 {
             out.push_str(&format!("\x1b[{height};1H"));
@@ -244,7 +259,10 @@ impl Painter for Codex {
 /// Writes a row over the one that stands there: its ground to the right edge first.
 fn encode_filled(row: &Row, out: &mut String) {
     let ground = Style {
-        bg: row.spans.first().map_or(Color::Default, |span| span.style.bg),
+        bg: row
+            .spans
+            .first()
+            .map_or(Color::Default, |span| span.style.bg),
         ..Style::default()
     };
     let mut pen = Style::default();
@@ -272,7 +290,9 @@ fn banner(scene: &Scene, cols: usize) -> Vec<Row> {
         Row::new()
             .and("  >_ ", colour(75))
             .and("codriver demo agent", bold()),
-        Row::new().and(format!("     {}", scene.folder), dim()).cut(cols),
+        Row::new()
+            .and(format!("     {}", scene.folder), dim())
+            .cut(cols),
         Row::new(),
     ];
     rows.extend(indented(wrap(&tip, cols.saturating_sub(2), Breaks::Blanks)));
@@ -318,7 +338,11 @@ fn entry_rows(entry: &Entry, cols: usize) -> Vec<Row> {
 
 /// A prompt is drawn as Markdown, on a ground of its own with a row of padding above and below.
 fn echo(text: &str, cols: usize) -> Vec<Row> {
-    let laid = lay(&markdown::parse(text), &Look::of(Kind::Codex), cols.saturating_sub(2).max(1));
+    let laid = lay(
+        &markdown::parse(text),
+        &Look::of(Kind::Codex),
+        cols.saturating_sub(2).max(1),
+    );
     let pad = Row::new().and(" ", ground(237, Style::default()));
     let mut rows = vec![pad.clone()];
     for (index, row) in laid.rows.into_iter().enumerate() {
@@ -355,14 +379,23 @@ fn tool(log: &str, cols: usize) -> Vec<Row> {
     let mut rows = vec![Row::new().and("• ", dim()).and(title, bold()).cut(cols)];
     for (index, line) in first.into_iter().chain(lines).enumerate() {
         let head = if index == 0 { "  └ " } else { "    " };
-        rows.push(Row::new().and(head, dim()).and(line, Style::default()).cut(cols));
+        rows.push(
+            Row::new()
+                .and(head, dim())
+                .and(line, Style::default())
+                .cut(cols),
+        );
     }
     rows
 }
 
 /// The rows of a reply, and how many of them stay as they are.
 fn reply(text: &str, cols: usize) -> (Vec<Row>, usize) {
-    let laid = lay(&markdown::parse(text), &Look::of(Kind::Codex), cols.saturating_sub(2).max(1));
+    let laid = lay(
+        &markdown::parse(text),
+        &Look::of(Kind::Codex),
+        cols.saturating_sub(2).max(1),
+    );
     let rows = laid
         .rows
         .into_iter()
@@ -408,7 +441,11 @@ fn area(scene: &Scene, printed: usize, entries: usize) -> (Vec<Row>, (usize, usi
         rows.push(Row::new());
     }
     if scene.queued > 0 {
-        rows.push(Row::new().and("  • Queued follow-up messages", dim()).cut(cols));
+        rows.push(
+            Row::new()
+                .and("  • Queued follow-up messages", dim())
+                .cut(cols),
+        );
     }
     if !scene.has_prompt {
         return (rows, (0, 0));
@@ -437,7 +474,12 @@ fn area(scene: &Scene, printed: usize, entries: usize) -> (Vec<Row>, (usize, usi
 
 /// Rows of the growing reply that are not in the history yet, no more than the window has room for.
 fn live_rows(scene: &Scene, printed: usize, entries: usize, cols: usize) -> Vec<Row> {
-    let Some(Entry::Reply { text, drawn, open: true }) = scene.entries.get(entries) else {
+    let Some(Entry::Reply {
+        text,
+        drawn,
+        open: true,
+    }) = scene.entries.get(entries)
+    else {
         return Vec::new();
     };
     let (rows, _) = reply(&text[..*drawn], cols);
