@@ -2,8 +2,7 @@
 //! changed, and what has left the window is never touched again. Blanks are jumped over with `CSI n G`.
 
 use super::Kind;
-use super::layout::{Look, lay};
-use super::markdown;
+use super::layout::{Look, lay_growing};
 use super::row::{Row, Span, bold, colour, dim, inverse, width};
 use super::scene::{Entry, Painter, Scene, seconds, trust_dialog};
 use super::wrap::{Breaks, wrap};
@@ -331,11 +330,7 @@ fn tool(log: &str, cols: usize) -> Vec<Row> {
 
 /// The rows of a reply, and how many of them stay as they are.
 fn reply(text: &str, cols: usize) -> (Vec<Row>, usize) {
-    let laid = lay(
-        &markdown::parse(text),
-        &Look::of(Kind::Claude),
-        cols.saturating_sub(2).max(1),
-    );
+    let laid = lay_growing(text, &Look::of(Kind::Claude), cols.saturating_sub(2).max(1));
     (bulleted(laid.rows, cols), laid.settled)
 }
 

@@ -3,7 +3,7 @@
 //! is wiped (scrollback included) and written again.
 
 use super::Kind;
-use super::layout::{Look, lay};
+use super::layout::{Look, lay, lay_growing};
 use super::markdown;
 use super::row::{Row, Span, bold, colour, dim, width};
 use super::scene::{Entry, Painter, Scene, State, seconds, trust_dialog};
@@ -391,11 +391,7 @@ fn tool(log: &str, cols: usize) -> Vec<Row> {
 
 /// The rows of a reply, and how many of them stay as they are.
 fn reply(text: &str, cols: usize) -> (Vec<Row>, usize) {
-    let laid = lay(
-        &markdown::parse(text),
-        &Look::of(Kind::Codex),
-        cols.saturating_sub(2).max(1),
-    );
+    let laid = lay_growing(text, &Look::of(Kind::Codex), cols.saturating_sub(2).max(1));
     let rows = laid
         .rows
         .into_iter()

@@ -307,7 +307,11 @@ fn home(scene: &Scene) -> (Vec<Row>, (usize, usize)) {
     while rows.len() + 2 < height {
         rows.push(Row::new());
     }
-    rows.push(Row::new().and(format!("  {}", scene.folder), ink(MUTED)));
+    rows.push(if scene.has_prompt {
+        Row::new().and(format!("  {}", scene.folder), ink(MUTED))
+    } else {
+        status(scene)
+    });
     (rows, (base + cursor.0, cursor.1))
 }
 
