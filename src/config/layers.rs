@@ -3,7 +3,6 @@
 //! Each layer is read whole and on its own, so that every fault is told with its file and place. Only layers without any
 //! fault are merged: no fault falls through to a default.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use toml::Value;
@@ -14,8 +13,9 @@ use super::check::{Findings, check, nearest};
 use super::document::{repo_prompt_schema, schema};
 use super::fault::{ConfigError, Diagnostic, Faults, Place, Problem};
 use super::key::Key;
+use super::merged::{Displaced, Leaf, Merged};
 use super::origin::{Layer, Origin, shown_path};
-use super::settings::{Entry, Settings};
+use super::settings::Settings;
 use crate::refusal::Refusal;
 
 /// Roles a route can be given for.
@@ -76,7 +76,7 @@ pub fn load(layers: &Layers) -> Result<Settings, Faults> {
         faults: Vec::new(),
         diagnostics: Vec::new(),
     };
-    let bundled = load.bundled();
+    let bundled = bundled();
     let machine = load.file(Layer::Machine, layers.machine.as_ref());
     let repository = load.file(Layer::Repository, layers.repository.as_ref());
     let flags = load.flags(&layers.flags);
@@ -99,20 +99,6 @@ pub fn load(layers: &Layers) -> Result<Settings, Faults> {
     Settings::from_entries(merged.entries(), load.diagnostics).map_err(|fault| Faults(vec![fault]))
 }
 
-/// One value of one layer; an empty table is a value too, since it enables a runner.
-#[derive(Debug, Clone)]
-struct Leaf {
-    key: Key,
-    value: Value,
-    place: Place,
-}
-
-/// A route of the repository that took the place of the person's own.
-struct Displaced {
-    by: Leaf,
-    was: Leaf,
-}
-
 struct Load {
     schema: serde_json::Value,
     machine_file: String,
@@ -121,20 +107,6 @@ struct Load {
 }
 
 impl Load {
-    fn bundled(&mut self) -> Vec<Leaf> {
-        let mut leaves = self.text(
-            &Origin::new(Layer::Bundled, BUNDLED_FILE),
-            &Key::default(),
-            BUNDLED,
-        );
-        for name in bundled_profiles() {
-            let text = bundled_profile_text(name).unwrap_or_default();
-            let origin = Origin::new(Layer::Bundled, format!("assets/harness/{name}.toml"));
-            leaves.extend(self.text(&origin, &Key::new(["harness", name]), text));
-        }
-        leaves
-    }
-
     fn file(&mut self, layer: Layer, file: Option<&LayerFile>) -> Vec<Leaf> {
         let Some(file) = file else {
             return Vec::new();
@@ -354,72 +326,25 @@ impl Load {
     }
 }
 
-/// The values in force, each from the highest layer that set it.
-#[derive(Default)]
-struct Merged {
-    order: Vec<Key>,
-    leaves: BTreeMap<Key, Leaf>,
-}
-
-impl Merged {
-    /// Puts a value of a higher layer over what stands there; a list that only narrows is added to.
-    fn set(&mut self, mut leaf: Leaf) -> Option<Displaced> {
-        let was = self.leaves.get(&leaf.key).cloned();
-        if let Some(was) = &was
-            && leaf.key == Key::of("oracle.denylist")
-        {
-            leaf.value = union(&was.value, &leaf.value);
-        }
-        if was.is_none() {
-            self.order.push(leaf.key.clone());
-        }
-        self.leaves.insert(leaf.key.clone(), leaf.clone());
-        was.map(|was| Displaced { by: leaf, was })
-    }
-
-    fn get(&self, key: &Key) -> Option<&Leaf> {
-        self.leaves.get(key)
-    }
-
-    fn under<'m>(&'m self, key: &'m Key) -> impl Iterator<Item = &'m Leaf> {
-        let depth = key.parts().len();
-        self.leaves.values().filter(move |leaf| {
-            let parts = leaf.key.parts();
-            parts.len() >= depth && parts[..depth] == key.parts()[..]
+/// The bundled settings and profiles. A test checks them, so that no run has to.
+fn bundled() -> Vec<Leaf> {
+    let profiles = bundled_profiles().map(|name| {
+        let text = bundled_profile_text(name).unwrap_or_default();
+        (
+            format!("assets/harness/{name}.toml"),
+            Key::new(["harness", name]),
+            text,
+        )
+    });
+    std::iter::once((BUNDLED_FILE.to_owned(), Key::default(), BUNDLED))
+        .chain(profiles)
+        .flat_map(|(file, under, text)| {
+            let table: toml::Table =
+                toml::from_str(text).expect("what is bundled parses: a test reads all of it");
+            let place = at(&Origin::new(Layer::Bundled, file), None, "");
+            leaves(&under, &table, &|_| place.clone())
         })
-    }
-
-    fn has_under(&self, key: &Key) -> bool {
-        self.under(key).next().is_some()
-    }
-
-    fn retain(&mut self, mut keep: impl FnMut(&Leaf) -> bool) {
-        self.leaves.retain(|_, leaf| keep(leaf));
-        self.order.retain(|key| self.leaves.contains_key(key));
-    }
-
-    fn entries(mut self) -> Vec<Entry> {
-        self.order
-            .iter()
-            .filter_map(|key| self.leaves.remove(key))
-            .map(|leaf| Entry {
-                key: leaf.key,
-                value: leaf.value,
-                origin: leaf.place.origin,
-            })
-            .collect()
-    }
-}
-
-fn union(below: &Value, above: &Value) -> Value {
-    let items = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let mut all = items(below);
-    for item in items(above) {
-        if !all.contains(&item) {
-            all.push(item);
-        }
-    }
-    Value::Array(all)
+        .collect()
 }
 
 /// What a repository may set, within the bounds of 0.3.
@@ -870,6 +795,24 @@ mod tests {
         };
         let missing: Vec<_> = all.iter().filter(|name| !is_there(name)).collect();
         assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn what_is_bundled_has_no_fault() -> Result<(), toml::de::Error> {
+        for name in bundled_profiles() {
+            let text = bundled_profile_text(name).unwrap_or_default();
+            let profile: toml::Table = toml::from_str(text)?;
+            let whole = ["harness", name]
+                .iter()
+                .rev()
+                .fold(Value::Table(profile), |inner, name| {
+                    Value::Table([((*name).to_owned(), inner)].into_iter().collect())
+                });
+            let Findings { unknown, problems } = check(&schema(), &Key::default(), &whole);
+            assert_eq!((unknown, problems), (Vec::new(), Vec::new()), "{name}");
+        }
+        assert_eq!(faults(None, Some(BUNDLED)), Vec::<String>::new());
+        Ok(())
     }
 
     #[test]

@@ -24,7 +24,9 @@ pub struct Profile {
     pub title: String,
     /// Process names the agent runs under, for a pane whose harness was not declared.
     pub binaries: Vec<String>,
-    /// Argument vector that starts the agent; the program is looked up on PATH. `{self}` is this executable.
+    /// Argument vector that starts the agent; the program is looked up on PATH. Here, in the arguments, in the values of
+    /// variables and in `allows`, `{self}` is this executable, `{repo}` the folder being worked on and `{private}` a fresh
+    /// folder of the session; `{repo:quoted}` is for the inside of a JSON or TOML string.
     pub command: Vec<String>,
     /// Arguments that make the program print its version and end.
     pub version_args: Vec<String>,
@@ -32,6 +34,8 @@ pub struct Profile {
     pub driver_args: Vec<String>,
     /// Arguments added when the agent is the peer, which never writes.
     pub peer_args: Vec<String>,
+    /// Where the peer is started.
+    pub peer_folder: PeerFolder,
     /// Variables added to the child's environment.
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }))]
     pub env: BTreeMap<String, String>,
@@ -97,6 +101,17 @@ impl Profile {
             .find(|proven| proven.part == part)
             .map(|proven| proven.version.as_str())
     }
+}
+
+/// Where the peer is started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PeerFolder {
+    /// In the folder being worked on.
+    #[default]
+    Repository,
+    /// In a fresh folder of the session, for an agent that loads what its folder holds.
+    Private,
 }
 
 /// One part of a profile and the version of the agent it was proven on.

@@ -1,0 +1,457 @@
+//! How a child is started: its arguments, what its environment gains and loses, and where it runs.
+//!
+//! The peer's part is what keeps it from running what a repository brings. Agents ask git about the repository they
+//! stand in, and git runs programs its configuration names; some load plugins of the folder they start in whatever
+//! their switches say, so their profile gives them a private one.
+
+use std::path::{Path, PathBuf};
+
+use super::profile::{PeerFolder, Profile};
+
+/// Which of the two a child is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seat {
+    /// It plans and writes.
+    Driver,
+    /// It reviews.
+    Peer,
+}
+
+/// What a launch depends on beside the profile.
+#[derive(Clone, Copy)]
+pub struct Grounds<'g> {
+    /// This executable.
+    pub own: &'g Path,
+    /// The folder being worked on: the root of the repository, or the present folder without one.
+    pub repository: &'g Path,
+    /// A fresh folder of this session, empty, in no repository and in no folder that others may write.
+    pub private: &'g Path,
+    /// Further placeholders and their values, for a channel's own arguments.
+    pub values: &'g [(&'g str, &'g str)],
+    /// The variables of our own environment.
+    pub variable: &'g dyn Fn(&str) -> Option<String>,
+}
+
+/// How a child is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Variables added to our own environment.
+    pub env: Vec<(String, String)>,
+    /// Variables taken out of it; done before the others are added.
+    pub env_remove: Vec<String>,
+    /// Where it runs.
+    pub folder: PathBuf,
+}
+
+/// Why no launch can be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// The profile names no program.
+    #[error("the harness `{0}` has no command; set `harness.{0}.command`")]
+    NoCommand(String),
+    /// A path that cannot be an argument.
+    #[error("the path of {0} is not UTF-8")]
+    Path(&'static str),
+}
+
+/// Variables that tell a child of a terminal it is not in, or how its colours are to be: the screen is ours, and it is
+/// read by the rules that were proven on it.
+const TERMINALS: [&str; 26] = [
+    "TMUX",
+    "TMUX_PANE",
+    "STY",
+    "WINDOW",
+    "ZELLIJ",
+    "ZELLIJ_SESSION_NAME",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "TERM_SESSION_ID",
+    "TERMINAL_EMULATOR",
+    "LC_TERMINAL",
+    "LC_TERMINAL_VERSION",
+    "ITERM_SESSION_ID",
+    "KITTY_WINDOW_ID",
+    "KITTY_PID",
+    "WEZTERM_PANE",
+    "ALACRITTY_WINDOW_ID",
+    "GHOSTTY_RESOURCES_DIR",
+    "VTE_VERSION",
+    "KONSOLE_VERSION",
+    "WT_SESSION",
+    "INSIDE_EMACS",
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "FORCE_COLOR",
+];
+
+/// Variables that point git at another repository or hand it a configuration (C.5).
+const GIT: [&str; 12] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_EDITOR",
+];
+
+/// Settings that keep git from running a program a repository's own configuration names.
+const GIT_GUARD: [(&str, &str); 3] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("diff.external", ""),
+];
+
+/// Makes the launch of `profile` in `seat`.
+pub fn launch(profile: &Profile, seat: Seat, grounds: &Grounds<'_>) -> Result<Launch, LaunchError> {
+    if profile.command.is_empty() {
+        return Err(LaunchError::NoCommand(profile.name.clone()));
+    }
+    let filler = Filler::new(grounds)?;
+    let args = match seat {
+        Seat::Driver => &profile.driver_args,
+        Seat::Peer => &profile.peer_args,
+    };
+    let argv = profile.command.iter().chain(args);
+    let mut env = vec![("TERM".to_owned(), "xterm-256color".to_owned())];
+    let mut env_remove: Vec<String> = TERMINALS.map(str::to_owned).to_vec();
+    if !speaks_unicode(grounds.variable) {
+        // LC_ALL would win over what is set here.
+        env_remove.push("LC_ALL".to_owned());
+        env.push(("LC_CTYPE".to_owned(), "C.UTF-8".to_owned()));
+    }
+    if seat == Seat::Peer {
+        env_remove.extend(GIT.map(str::to_owned));
+        env.extend(git_guard((grounds.variable)("GIT_CONFIG_COUNT")));
+        // Without it, a mere `git status` writes the index of the person's working tree.
+        env.push(("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned()));
+        if let Some(path) = (grounds.variable)("PATH") {
+            env.push(("PATH".to_owned(), outside_path(&path, grounds.repository)));
+        }
+    }
+    env_remove.extend(profile.env_remove.iter().cloned());
+    let peer_env = (seat == Seat::Peer).then_some(&profile.peer_env);
+    for (name, value) in profile.env.iter().chain(peer_env.into_iter().flatten()) {
+        env.retain(|(known, _)| known != name);
+        env.push((name.clone(), filler.fill(value)));
+    }
+    let folder = match (seat, profile.peer_folder) {
+        (Seat::Peer, PeerFolder::Private) => grounds.private,
+        _ => grounds.repository,
+    };
+    Ok(Launch {
+        argv: argv.map(|word| filler.fill(word)).collect(),
+        env,
+        env_remove,
+        folder: folder.to_path_buf(),
+    })
+}
+
+/// What a profile says of the peer's rights, for its brief.
+pub fn allows(profile: &Profile, grounds: &Grounds<'_>) -> Result<String, LaunchError> {
+    Filler::new(grounds).map(|filler| filler.fill(&profile.allows))
+}
+
+/// A search path without its relative folders and those of the repository: the interpreter of a script, and whatever an
+/// agent starts by name, is looked for there too.
+pub fn outside_path(path: &str, repository: &Path) -> String {
+    let outside = |folder: &&str| {
+        let folder = Path::new(folder);
+        folder.is_absolute() && !folder.starts_with(repository)
+    };
+    path.split(':')
+        .filter(outside)
+        .collect::<Vec<_>>()
+        .join(":")
+}
+
+/// The guard as further entries behind those the person's environment already gives git.
+fn git_guard(count: Option<String>) -> Vec<(String, String)> {
+    let before: usize = count.and_then(|count| count.parse().ok()).unwrap_or(0);
+    let entries = GIT_GUARD.iter().enumerate().flat_map(|(i, (key, value))| {
+        let n = before + i;
+        [
+            (format!("GIT_CONFIG_KEY_{n}"), (*key).to_owned()),
+            (format!("GIT_CONFIG_VALUE_{n}"), (*value).to_owned()),
+        ]
+    });
+    let total = (before + GIT_GUARD.len()).to_string();
+    std::iter::once(("GIT_CONFIG_COUNT".to_owned(), total))
+        .chain(entries)
+        .collect()
+}
+
+fn speaks_unicode(variable: &dyn Fn(&str) -> Option<String>) -> bool {
+    ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()))
+        .is_some_and(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        })
+}
+
+/// Puts values in the place of `{name}`, and of `{name:quoted}` inside the quotes of a JSON or TOML string.
+struct Filler {
+    values: Vec<(String, String)>,
+}
+
+impl Filler {
+    fn new(grounds: &Grounds<'_>) -> Result<Self, LaunchError> {
+        let text = |path: &Path, what| {
+            path.to_str()
+                .map(str::to_owned)
+                .ok_or(LaunchError::Path(what))
+        };
+        let mut values = vec![
+            ("self".to_owned(), text(grounds.own, "this program")?),
+            (
+                "repo".to_owned(),
+                text(grounds.repository, "the repository")?,
+            ),
+            (
+                "private".to_owned(),
+                text(grounds.private, "the session's folder")?,
+            ),
+        ];
+        let further = grounds.values.iter();
+        values.extend(further.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        Ok(Self { values })
+    }
+
+    /// One pass from left to right: what is put in is never read again.
+    fn fill(&self, text: &str) -> String {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find('{') {
+            filled.push_str(&rest[..at]);
+            rest = &rest[at..];
+            match self.placeholder(rest) {
+                Some((length, value)) => {
+                    filled.push_str(&value);
+                    rest = &rest[length..];
+                }
+                None => {
+                    filled.push('{');
+                    rest = &rest[1..];
+                }
+            }
+        }
+        filled.push_str(rest);
+        filled
+    }
+
+    /// The placeholder `text` begins with: its length and what stands for it.
+    fn placeholder(&self, text: &str) -> Option<(usize, String)> {
+        let end = text.find('}')?;
+        let inner = &text[1..end];
+        let (name, is_quoted) = match inner.strip_suffix(":quoted") {
+            Some(name) => (name, true),
+            None => (inner, false),
+        };
+        let (_, value) = self.values.iter().find(|(known, _)| known == name)?;
+        let value = match is_quoted {
+            true => {
+                let quoted = serde_json::Value::from(value.as_str()).to_string();
+                quoted[1..quoted.len() - 1].to_owned()
+            }
+            false => value.clone(),
+        };
+        Some((end + 1, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{bundled_profile, bundled_profiles};
+
+    fn grounds<'g>(
+        repository: &'g Path,
+        variable: &'g dyn Fn(&str) -> Option<String>,
+    ) -> Grounds<'g> {
+        Grounds {
+            own: Path::new("/bin/codriver"),
+            repository,
+            private: Path::new("/state/private"),
+            values: &[("port", "4096")],
+            variable,
+        }
+    }
+
+    fn utf8(name: &str) -> Option<String> {
+        (name == "LANG").then(|| "en_US.UTF-8".to_owned())
+    }
+
+    fn made(name: &str, seat: Seat) -> Result<Launch, LaunchError> {
+        launch(
+            &bundled_profile(name),
+            seat,
+            &grounds(Path::new("/re po"), &utf8),
+        )
+    }
+
+    fn value<'l>(launch: &'l Launch, name: &str) -> Option<&'l str> {
+        let mut found = launch.env.iter().filter(|(known, _)| known == name);
+        let value = found.next().map(|(_, value)| value.as_str());
+        assert!(found.next().is_none(), "{name} is set twice");
+        value
+    }
+
+    #[test]
+    fn every_placeholder_of_the_bundled_profiles_is_known() -> Result<(), LaunchError> {
+        for name in bundled_profiles().filter(|name| *name != "unknown") {
+            for seat in [Seat::Driver, Seat::Peer] {
+                let launch = made(name, seat)?;
+                let all = launch
+                    .argv
+                    .iter()
+                    .chain(launch.env.iter().map(|(_, value)| value));
+                for text in all {
+                    for left in ["{self", "{repo", "{private", "{port"] {
+                        assert!(!text.contains(left), "{name}: {text}");
+                    }
+                }
+            }
+            let allows = allows(&bundled_profile(name), &grounds(Path::new("/r"), &utf8))?;
+            assert!(
+                !allows.contains('{') && !allows.is_empty(),
+                "{name}: {allows}"
+            );
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn agents_that_load_what_their_folder_holds_are_started_elsewhere() -> Result<(), LaunchError> {
+        for (name, folder) in [
+            ("claude", "/re po"),
+            ("codex", "/state/private"),
+            ("opencode", "/state/private"),
+        ] {
+            assert_eq!(made(name, Seat::Peer)?.folder, Path::new(folder), "{name}");
+            assert_eq!(
+                made(name, Seat::Driver)?.folder,
+                Path::new("/re po"),
+                "{name}"
+            );
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_demo_agent_is_this_program() -> Result<(), LaunchError> {
+        let launch = made("demo", Seat::Peer)?;
+        assert_eq!(launch.argv[..2], ["/bin/codriver", "demo-agent"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_path_inside_quotes_cannot_leave_them() -> Result<(), LaunchError> {
+        let odd = Path::new("/a\"},\"x\":{\"b\\c\n{private}");
+        let launch = launch(
+            &bundled_profile("opencode"),
+            Seat::Peer,
+            &grounds(odd, &utf8),
+        )?;
+        let json: serde_json::Value =
+            serde_json::from_str(value(&launch, "OPENCODE_CONFIG_CONTENT").unwrap_or_default())
+                .unwrap_or_default();
+        let allowed = &json["permission"]["external_directory"];
+        assert_eq!(allowed[odd.to_str().unwrap_or_default()], "allow");
+        assert_eq!(allowed.as_object().map(serde_json::Map::len), Some(3));
+        assert_eq!(json["permission"], json["agent"]["plan"]["permission"]);
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_put_in_is_not_read_again() -> Result<(), LaunchError> {
+        let filler = Filler::new(&grounds(Path::new("/x{self}y"), &utf8))?;
+        assert_eq!(
+            filler.fill("{repo} {port} {other} {{self}} {"),
+            "/x{self}y 4096 {other} {/bin/codriver} {"
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn a_peer_is_guarded_behind_the_persons_own_git_settings() -> Result<(), LaunchError> {
+        let variable = |name: &str| match name {
+            "GIT_CONFIG_COUNT" => Some("2".to_owned()),
+            _ => utf8(name),
+        };
+        let profile = bundled_profile("claude");
+        let launch = launch(&profile, Seat::Peer, &grounds(Path::new("/r"), &variable))?;
+        assert_eq!(value(&launch, "GIT_CONFIG_COUNT"), Some("5"));
+        assert_eq!(value(&launch, "GIT_CONFIG_KEY_0"), None);
+        assert_eq!(value(&launch, "GIT_CONFIG_KEY_2"), Some("core.fsmonitor"));
+        assert_eq!(value(&launch, "GIT_CONFIG_VALUE_3"), Some("/dev/null"));
+        assert_eq!(value(&launch, "GIT_OPTIONAL_LOCKS"), Some("0"));
+        for name in ["GIT_DIR", "TMUX", "CLAUDECODE"] {
+            assert!(
+                launch.env_remove.iter().any(|removed| removed == name),
+                "{name}"
+            );
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_peer_finds_no_program_of_the_repository() {
+        assert_eq!(
+            outside_path(
+                "/r/node_modules/.bin::.:bin:/usr/bin:/r:/r2",
+                Path::new("/r")
+            ),
+            "/usr/bin:/r2"
+        );
+    }
+
+    #[test]
+    fn a_driver_keeps_its_own_git() -> Result<(), LaunchError> {
+        let launch = made("claude", Seat::Driver)?;
+        assert_eq!(value(&launch, "GIT_CONFIG_COUNT"), None);
+        assert!(!launch.env_remove.iter().any(|name| name == "GIT_DIR"));
+        assert_eq!(launch.argv, ["claude"]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_child_always_speaks_unicode() -> Result<(), LaunchError> {
+        let profile = bundled_profile("codex");
+        for (all, lang, is_set) in [
+            (None, None, true),
+            (Some("C"), Some("en_US.UTF-8"), true),
+            (None, Some("de_DE.utf8"), false),
+        ] {
+            let variable = |name: &str| match name {
+                "LC_ALL" => all.map(str::to_owned),
+                "LANG" => lang.map(str::to_owned),
+                _ => None,
+            };
+            let launch = launch(&profile, Seat::Peer, &grounds(Path::new("/r"), &variable))?;
+            assert_eq!(
+                value(&launch, "LC_CTYPE"),
+                is_set.then_some("C.UTF-8"),
+                "{all:?} {lang:?}"
+            );
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_profile_without_a_command_cannot_be_started() {
+        assert_eq!(
+            made("unknown", Seat::Peer),
+            Err(LaunchError::NoCommand("unknown".to_owned()))
+        );
+    }
+}
