@@ -8,6 +8,8 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 type Outcome = Result<(), Box<dyn Error>>;
+/// Lays something in the place of a settings file.
+type Lay<'l> = &'l dyn Fn(&Path) -> std::io::Result<()>;
 
 /// A home, a repository and a folder of programs, all of them ours.
 struct World {
@@ -211,7 +213,7 @@ fn sound_files_and_no_files_check_out() -> Outcome {
 #[test]
 fn what_cannot_be_read_is_a_fault_and_never_hangs() -> Outcome {
     let world = World::new()?;
-    let cases: [(&str, &dyn Fn(&Path) -> std::io::Result<()>); 4] = [
+    let cases: [(&str, Lay<'_>); 4] = [
         ("no ordinary file", &|path| fs::create_dir_all(path)),
         ("not UTF-8", &|path| fs::write(path, [0xff])),
         ("larger than", &|path| fs::write(path, vec![b'\n'; 2 << 20])),
