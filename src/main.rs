@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-use codriver::cli::{self, Call, DemoArgs, DemoStyle, Exit, Surroundings, Task};
+use codriver::cli::{self, Call, DemoArgs, DemoStyle, Exit, Options, Surroundings, Task};
 use codriver::demo::Kind;
 use codriver::flow::config::{Printed, Workplace};
 use codriver::flow::demo_agent::{self, DemoOptions};
-use codriver::flow::{config, doctor};
+use codriver::flow::round::{self, Asked};
+use codriver::flow::{config, doctor, extract};
 use codriver::world::{environment, terminal};
 
 fn main() -> ExitCode {
@@ -70,7 +71,57 @@ fn run(call: &Call) -> Result<Printed, Failure> {
         Task::Man => cli::manual()
             .map(Printed::done)
             .map_err(|error| (Exit::Error, Box::from(error)) as Failure),
-        _ => Err((Exit::Error, Box::from("this command is not built yet"))),
+        Task::Extract(args) => {
+            let settings = config::settings(&place()?, options)
+                .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure)?;
+            extract::run(args, &settings, options, &mut |note| {
+                terminal::say(&format!("codriver: {note}"));
+            })
+            .map_err(|error| (error.exit(), Box::from(error)) as Failure)
+        }
+        Task::Discuss {
+            kind,
+            message,
+            diff,
+        } => {
+            let asked = Asked::Discuss {
+                kind: *kind,
+                message: message.clone(),
+                diff: diff.clone(),
+            };
+            converse(asked, &place()?, options)
+        }
+        Task::Brief { .. } => converse(Asked::Brief, &place()?, options),
+        Task::Explain(_) => Err((Exit::Error, Box::from("this command is not built yet"))),
+        Task::DemoAgent(_) => unreachable!("the demo agent is its own program"),
+    }
+}
+
+/// Runs a round and prints its result as soon as it is there; the peer is stopped behind it.
+fn converse(asked: Asked, place: &Workplace, options: &Options) -> Result<Printed, Failure> {
+    if !options.headless {
+        return Err((Exit::Error, Box::from(round::NO_CONSOLE)));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| (Exit::Error, Box::from(error)) as Failure)?;
+    let mut exit = Exit::Done;
+    let mut broken = None;
+    let shown = runtime.block_on(round::run(asked, place, options, |result| {
+        let printed = round::print(result, options);
+        exit = printed.exit;
+        broken = terminal::print(&printed.text).err();
+    }));
+    // A version that is still being asked for is of no use any more.
+    runtime.shutdown_background();
+    shown.map_err(|failure| (failure.exit, Box::from(failure)) as Failure)?;
+    match broken {
+        Some(error) => Err((Exit::Error, Box::from(error))),
+        None => Ok(Printed {
+            text: String::new(),
+            exit,
+        }),
     }
 }
 

@@ -103,6 +103,16 @@ const GIT: [&str; 12] = [
     "GIT_EDITOR",
 ];
 
+/// Variables that load foreign code into every program a child starts.
+const LOADERS: [&str; 6] = [
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "ENV",
+    "PROMPT_COMMAND",
+];
+
 /// Settings that keep git from running a program a repository's own configuration names.
 const GIT_GUARD: [(&str, &str); 3] = [
     ("core.fsmonitor", "false"),
@@ -129,7 +139,7 @@ pub fn launch(profile: &Profile, seat: Seat, grounds: &Grounds<'_>) -> Result<La
         env.push(("LC_CTYPE".to_owned(), "C.UTF-8".to_owned()));
     }
     if seat == Seat::Peer {
-        env_remove.extend(GIT.map(str::to_owned));
+        env_remove.extend(GIT.iter().chain(&LOADERS).map(|name| (*name).to_owned()));
         env.extend(git_guard((grounds.variable)("GIT_CONFIG_COUNT")));
         // Without it, a mere `git status` writes the index of the person's working tree.
         env.push(("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned()));

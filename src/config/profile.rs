@@ -94,6 +94,13 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Fills in the general settings that the profile does not decide itself.
+    pub fn fill_in(&mut self, quiet: std::time::Duration, tail_lines: usize) {
+        self.quiet_ms.get_or_insert(Millis::of(quiet));
+        self.tail_lines
+            .get_or_insert(u16::try_from(tail_lines).unwrap_or(u16::MAX));
+    }
+
     /// The version on which `part` was proven, if it was.
     pub fn proven_on(&self, part: &str) -> Option<&str> {
         self.proven

@@ -36,6 +36,15 @@ impl Millis {
     /// The longest one there is.
     pub const MAX: u64 = limits::LONGEST_WAIT.as_millis() as u64;
 
+    /// A time, cut to whole milliseconds and to the longest one.
+    pub fn of(time: Duration) -> Self {
+        Self(
+            u64::try_from(time.as_millis())
+                .unwrap_or(Self::MAX)
+                .min(Self::MAX),
+        )
+    }
+
     /// The number of milliseconds.
     pub fn get(self) -> u64 {
         self.0

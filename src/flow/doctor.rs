@@ -68,7 +68,7 @@ pub fn presence(profile: &Profile, probe: &Probe<'_>) -> Presence {
 }
 
 /// The first thing in a text that looks like a version.
-fn version_in(text: &str) -> Option<String> {
+pub(super) fn version_in(text: &str) -> Option<String> {
     static VERSION: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"[0-9]{1,9}(?:\.[0-9]{1,9}){1,3}(?:[-+][0-9A-Za-z.+-]{1,40})?")
             .expect("the pattern is fixed")

@@ -1,6 +1,10 @@
 //! What can be asked for, one file per operation, in the order of the specification.
 
+pub mod channel;
 pub mod config;
 pub mod demo_agent;
 pub mod doctor;
+pub mod extract;
+pub mod pane;
 pub mod recorder;
+pub mod round;

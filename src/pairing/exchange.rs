@@ -12,7 +12,7 @@ use super::echo::essence;
 use super::reply::{self, Asked, Reading};
 use super::rest::{Activity, Judgement, Signs, judge, normalised};
 use super::{extract::common_start, grammar};
-use crate::config::{Channel, Profile};
+use crate::config::{Channel, Profile, RequireTag};
 use crate::limits;
 use crate::recording::word::Verdict;
 use crate::screen::{Line, Screen, Size};
@@ -26,6 +26,8 @@ pub struct Order {
     pub way: Way,
     /// Longest wait for the answer.
     pub timeout: Duration,
+    /// When the answer must carry its tag.
+    pub require: RequireTag,
 }
 
 /// The ways of typing.
@@ -624,6 +626,7 @@ impl Exchange {
             screen_rows: screen.size().rows,
             windowed: screen.modes().alternate_screen,
             failed,
+            require: self.order.require,
         };
         let mut reading = reply::read(&lines, &self.profile.screen, &asked);
         if !screen.is_whole() {
@@ -635,7 +638,10 @@ impl Exchange {
     /// Whether the input box shows the text, or the sign that stands for a long one.
     fn box_holds(&self, visible: &[Line]) -> bool {
         let rows = grammar::rows(visible, &self.profile.screen);
-        let from = grammar::composer(&rows, &self.profile.screen).unwrap_or(0);
+        // Where no box can be told, the screen itself tells nothing of what it holds.
+        let Some(from) = grammar::composer(&rows, &self.profile.screen) else {
+            return false;
+        };
         let shown: String = rows[from..].iter().map(|row| essence(&row.text)).collect();
         let text = essence(&self.order.text);
         let tail: String = text

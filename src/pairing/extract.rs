@@ -43,6 +43,7 @@ pub struct Player {
     marked: bool,
     /// Moment of the last output that was not yet judged.
     pending: Option<Duration>,
+    doubted: bool,
 }
 
 /// A round whose end was not seen yet.
@@ -66,12 +67,18 @@ impl Player {
             found: Vec::new(),
             marked: false,
             pending: None,
+            doubted: false,
         }
     }
 
     /// The screen as it stands.
-    pub fn screen(&mut self) -> &mut Screen {
-        &mut self.screen
+    pub fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
+    /// Takes in that part of the recording could not be read: nothing it shows is whole.
+    pub fn doubt(&mut self) {
+        self.doubted = true;
     }
 
     /// Plays one event. Returns false when nothing more is to be played.
@@ -115,6 +122,11 @@ impl Player {
             }
         }
         self.close();
+        if self.doubted {
+            for found in &mut self.found {
+                found.reading.complete = false;
+            }
+        }
         self.found
     }
 
@@ -195,6 +207,7 @@ impl Player {
             screen_rows: self.screen.size().rows,
             windowed: self.screen.modes().alternate_screen,
             failed,
+            ..Asked::default()
         };
         let mut reading = reply::read(&lines, &self.profile.screen, &asked);
         reading.complete &= self.screen.is_whole();

@@ -5,7 +5,7 @@ use super::echo;
 use super::grammar::{self, Block, Part, Row};
 use super::marker::{Label, Marker, strip_tag};
 use super::wrap::{Piece, Text, Wrap};
-use crate::config::ScreenRules;
+use crate::config::{RequireTag, ScreenRules};
 use crate::recording::word::{Reason, Verdict};
 use crate::screen::Line;
 
@@ -24,6 +24,8 @@ pub struct Asked<'a> {
     pub windowed: bool,
     /// Whether the agent itself reported that the turn failed.
     pub failed: bool,
+    /// When a reply must carry the tag that was asked for.
+    pub require: RequireTag,
 }
 
 /// What the screen says.
@@ -509,8 +511,10 @@ impl Found {
                 Reason::NoMarker
             });
         };
+        let tagged = start.is_some_and(|start| start.tagged);
+        let untagged = asked.tag.is_some() && !tagged;
         if word != Verdict::Agree {
-            return None;
+            return (untagged && asked.require == RequireTag::Always).then_some(Reason::Untagged);
         }
         if end.ends.is_none() {
             return Some(Reason::NotLast);
@@ -518,8 +522,7 @@ impl Found {
         if !end.sure {
             return Some(Reason::Doubtful);
         }
-        let tagged = start.is_some_and(|start| start.tagged);
-        (asked.tag.is_some() && !tagged).then_some(Reason::Untagged)
+        (untagged && asked.require != RequireTag::Never).then_some(Reason::Untagged)
     }
 }
 

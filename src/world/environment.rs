@@ -10,6 +10,11 @@ pub fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// All variables, in no order.
+pub fn all() -> Vec<(OsString, OsString)> {
+    env::vars_os().collect()
+}
+
 /// The file this process runs from.
 pub fn own_program() -> io::Result<PathBuf> {
     env::current_exe()

@@ -8,6 +8,7 @@ pub mod files;
 pub mod folder;
 pub mod git;
 pub mod log;
+pub mod loopback;
 pub mod process;
 pub mod program;
 pub mod pty;

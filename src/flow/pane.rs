@@ -1,0 +1,366 @@
+//! A pane: a child on a pseudo-terminal, its screen and its recording, and the exchanges with it (systems.md A).
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep_until;
+
+use super::recorder::{PaneIndex, Recorder};
+use crate::config::Profile;
+use crate::pairing::{Activity, ChannelText, Ending, Exchange, Order, Step, Way};
+use crate::recording::event::Event;
+use crate::recording::session;
+use crate::screen::{Screen, Size};
+use crate::world::clock::Clock;
+use crate::world::pty::{self, Happened, Pty, PtyError};
+use crate::world::signals::{Signal, Signals};
+use crate::world::terminal::{Progress, Step as Shown};
+
+/// How long a child is given to end by itself before it is killed.
+const GRACE: Duration = Duration::from_millis(1500);
+/// How long the output of a child that ended may still take to be read.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// Where an agent's own record of a round is looked for.
+pub trait Listen {
+    /// What is there of the round with this tag now.
+    fn listen(&mut self, tag: &str, sent: &str) -> impl Future<Output = Option<ChannelText>>;
+}
+
+/// How a child is started, environment and all.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// Program and arguments.
+    pub argv: Vec<OsString>,
+    /// The whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Names of the variables that were kept from it, and of those that were set anew.
+    pub scrubbed: Vec<String>,
+    /// Where it runs.
+    pub folder: PathBuf,
+}
+
+/// What a pane needs from whoever opens it.
+pub struct Around<'a> {
+    /// The clock of the session.
+    pub clock: &'a Clock,
+    /// Requests to stop.
+    pub signals: &'a mut Signals,
+    /// The progress line.
+    pub progress: &'a mut Progress,
+    /// The session's recording.
+    pub recorder: &'a mut Recorder,
+}
+
+/// What a person was told last.
+struct Told {
+    stage: String,
+    since: Duration,
+    activity: Activity,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self {
+            stage: String::new(),
+            since: Duration::ZERO,
+            activity: Activity::Unclear,
+        }
+    }
+}
+
+impl Told {
+    /// When this stage began.
+    fn since(&mut self, stage: &str, now: Duration) -> Duration {
+        if self.stage != stage {
+            stage.clone_into(&mut self.stage);
+            self.since = now;
+        }
+        self.since
+    }
+}
+
+/// Why an exchange gave no ending of its own.
+#[derive(Debug, thiserror::Error)]
+pub enum PaneError {
+    /// The person stopped it.
+    #[error("interrupted")]
+    Interrupted(Signal),
+    /// The terminal failed.
+    #[error("the peer's terminal failed")]
+    Terminal(#[source] io::Error),
+}
+
+/// A child, its terminal and its screen.
+pub struct Pane {
+    name: &'static str,
+    pty: Pty,
+    screen: Screen,
+    profile: Arc<Profile>,
+    recording: PaneIndex,
+    exit: Option<pty::Exit>,
+    output_ended: bool,
+    batch: Vec<u8>,
+}
+
+impl Pane {
+    /// Starts a child. What it draws is recorded from its first byte.
+    pub fn start(
+        name: &'static str,
+        launch: &Launch,
+        profile: Arc<Profile>,
+        size: Size,
+        scrollback: usize,
+        around: &mut Around<'_>,
+    ) -> Result<Self, PtyError> {
+        let pty = Pty::spawn(pty::Launch {
+            argv: launch.argv.clone(),
+            env: launch.env.clone(),
+            cwd: launch.folder.clone(),
+            size: (size.cols, size.rows),
+        })?;
+        let argv = launch.argv.iter().map(|word| word.as_encoded_bytes());
+        let pane = session::Pane::new(name, &profile.name, None, argv, size);
+        let recording = around.recorder.add_pane(pane, &profile.name);
+        let started = Event::PaneStarted {
+            pane: name.to_owned(),
+            harness: profile.name.clone(),
+            pid: pty.id().pid.unsigned_abs(),
+            cols: size.cols,
+            rows: size.rows,
+        };
+        around.recorder.event(around.clock.elapsed(), started);
+        Ok(Self {
+            name,
+            pty,
+            screen: Screen::new(size, scrollback),
+            profile,
+            recording,
+            exit: None,
+            output_ended: false,
+            batch: Vec::new(),
+        })
+    }
+
+    /// The screen as it stands.
+    pub fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
+    /// Where the pane is recorded.
+    pub fn recording(&self) -> PaneIndex {
+        self.recording
+    }
+
+    /// Process id of the child.
+    pub fn pid(&self) -> i32 {
+        self.pty.id().pid
+    }
+
+    /// How the child ended, once it has.
+    pub fn exit(&self) -> Option<pty::Exit> {
+        self.exit
+    }
+
+    /// Sends one message, or a command, and waits for what becomes of it.
+    pub async fn exchange(
+        &mut self,
+        order: Order,
+        stage: &str,
+        ear: &mut impl Listen,
+        around: &mut Around<'_>,
+    ) -> Result<(Exchange, Ending), PaneError> {
+        let tag = match &order.way {
+            Way::Message { tag } => tag.clone(),
+            Way::Command => String::new(),
+        };
+        let sent = order.text.clone();
+        let mut exchange = Exchange::open(order, Arc::clone(&self.profile), around.clock.elapsed());
+        let mut told = Told::default();
+        let mut steps = exchange.wake(&self.screen, around.clock.elapsed());
+        loop {
+            let mut ask = false;
+            for step in steps.drain(..) {
+                ask |= self.perform(step, around);
+            }
+            if ask {
+                let heard = ear.listen(&tag, &sent).await;
+                steps = exchange.handle_channel(heard, &self.screen, around.clock.elapsed());
+                if !steps.is_empty() {
+                    continue;
+                }
+            }
+            let now = around.clock.elapsed();
+            self.tell(&exchange, &mut told, stage, around, now);
+            if let Some(ending) = exchange.ending() {
+                let ending = ending.clone();
+                return Ok((exchange, ending));
+            }
+            self.wait(exchange.next_deadline(), around).await?;
+            steps = if self.exit.is_some() && self.output_ended {
+                exchange.handle_exit(&self.screen);
+                Vec::new()
+            } else {
+                exchange.wake(&self.screen, around.clock.elapsed())
+            };
+        }
+    }
+
+    /// Waits for output, a deadline or the end of the child; returns when the screen is to be looked at again.
+    async fn wait(
+        &mut self,
+        deadline: Option<Duration>,
+        around: &mut Around<'_>,
+    ) -> Result<(), PaneError> {
+        let now = around.clock.elapsed();
+        // The frame of a screen that was left open has a deadline of its own, and so has the output of a dead child.
+        let last_words = (self.exit.is_some() && !self.output_ended).then(|| now + LAST_WORDS);
+        let due = [
+            deadline,
+            self.screen.next_deadline(),
+            last_words,
+            around.progress.next_frame(),
+        ];
+        let due = due
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(now + Duration::from_secs(3600));
+        self.batch.clear();
+        tokio::select! {
+            biased;
+            signal = around.signals.next() => return Err(PaneError::Interrupted(signal)),
+            happened = self.pty.next(&mut self.batch) => match happened.map_err(PaneError::Terminal)? {
+                Happened::Output(_) => self.take_output(around),
+                Happened::Ended => self.output_ended = true,
+                Happened::Exited(exit) => {
+                    self.exit = Some(exit);
+                    let (code, signal) = match exit {
+                        pty::Exit::Code(code) => (Some(code), None),
+                        pty::Exit::Signal(signal) => (None, Some(signal)),
+                    };
+                    around.recorder.end_pane(self.recording, around.clock.elapsed(), code, signal);
+                    self.screen.end();
+                }
+            },
+            () = sleep_until(around.clock.instant(due)) => {
+                if last_words.is_some_and(|last| due >= last) {
+                    self.output_ended = true;
+                }
+            }
+        }
+        let now = around.clock.elapsed();
+        if self
+            .screen
+            .next_deadline()
+            .is_some_and(|deadline| now >= deadline)
+        {
+            self.screen.wake(now);
+        }
+        around.progress.tick(now);
+        Ok(())
+    }
+
+    /// Feeds what the child wrote to its screen, and gives it the answers a terminal owes it.
+    fn take_output(&mut self, around: &mut Around<'_>) {
+        let now = around.clock.elapsed();
+        self.screen.feed(&self.batch, now);
+        around.recorder.output(self.recording, now, &self.batch);
+        let replies = self.screen.take_replies();
+        if !replies.is_empty() {
+            self.write(&replies, around);
+        }
+    }
+
+    /// Performs a step; tells whether it asks for the channel.
+    fn perform(&mut self, step: Step, around: &mut Around<'_>) -> bool {
+        let now = around.clock.elapsed();
+        match step {
+            Step::Type(bytes) => {
+                if bytes == b"\r" {
+                    around.recorder.marker(self.recording, now, "prompt-sent");
+                }
+                self.write(&bytes, around);
+                false
+            }
+            Step::Resize(size) => {
+                // A terminal that cannot be resized keeps its size, and the screen with it.
+                if self.pty.resize(size.cols, size.rows).is_ok() {
+                    self.screen.resize(size, now);
+                    around.recorder.resize(self.recording, now, size);
+                }
+                false
+            }
+            Step::AskChannel => true,
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8], around: &mut Around<'_>) {
+        // A child that reads nothing fills the queue; the exchange then finds its text unsent and says so.
+        match self.pty.queue(bytes) {
+            Ok(()) => around
+                .recorder
+                .input(self.recording, around.clock.elapsed(), bytes),
+            Err(full) => tracing::warn!(
+                waiting = full.waiting,
+                "the child does not read its terminal"
+            ),
+        }
+    }
+
+    /// Tells the recording and the person what was newly seen.
+    fn tell(
+        &self,
+        exchange: &Exchange,
+        told: &mut Told,
+        stage: &str,
+        around: &mut Around<'_>,
+        now: Duration,
+    ) {
+        let status = exchange.status();
+        // Between two states nothing is told: a frame on its way says nothing worth a line.
+        if status.activity != Activity::Unclear {
+            told.activity = status.activity;
+        }
+        let busy = matches!(told.activity, Activity::Busy | Activity::Blocked);
+        let note = if busy { told.activity.word() } else { "" };
+        let since = told.since(stage, now);
+        around.progress.show(
+            Shown {
+                name: stage,
+                since: Some(since),
+                note,
+            },
+            now,
+        );
+    }
+
+    /// Ends the child and all it started. Returns whether nothing of it is left.
+    pub async fn stop(mut self, around: &mut Around<'_>) -> bool {
+        let gone = match self.pty.kill_group(GRACE).await {
+            Ok(killed) => {
+                if self.exit.is_none()
+                    && let Some(exit) = killed.exit
+                {
+                    let (code, signal) = match exit {
+                        pty::Exit::Code(code) => (Some(code), None),
+                        pty::Exit::Signal(signal) => (None, Some(signal)),
+                    };
+                    around
+                        .recorder
+                        .end_pane(self.recording, around.clock.elapsed(), code, signal);
+                }
+                killed.survivors.is_empty()
+            }
+            Err(error) => {
+                tracing::error!(%error, "the peer could not be ended");
+                false
+            }
+        };
+        tracing::info!(pane = self.name, gone, "pane ended");
+        gone
+    }
+}
