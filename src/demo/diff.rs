@@ -1,6 +1,9 @@
 //! Unified diffs found anywhere in a text: which files, which lines were added and removed, and what could not be
 //! looked at. Ordinary and combined (`diff --cc`) hunks are read.
 
+/// Lines of context git prints behind a change.
+const CONTEXT: usize = 3;
+
 /// One changed file of a diff.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileDiff {
@@ -60,6 +63,11 @@ struct Hunk {
 impl Hunk {
     fn is_done(&self) -> bool {
         self.new_left == 0 && self.old_left.iter().all(|left| *left == 0)
+    }
+
+    /// Whether all that is missing can be blank lines of context, which a message loses when its end is trimmed.
+    fn lacks_context_only(&self) -> bool {
+        self.new_left <= CONTEXT && self.old_left.iter().all(|left| *left == self.new_left)
     }
 }
 
@@ -121,8 +129,8 @@ impl Reader {
         };
         if marks.len() < hunk.parents || marks.chars().any(|mark| !matches!(mark, ' ' | '+' | '-'))
         {
+            self.found.cut_short |= !(hunk.lacks_context_only() && line.starts_with("```"));
             self.hunk = None;
-            self.found.cut_short = true;
             return false;
         }
         let text = line.get(hunk.parents..).unwrap_or_default().to_owned();
@@ -219,8 +227,8 @@ impl Reader {
     }
 
     fn finish(mut self) -> Diff {
-        if self.hunk.as_ref().is_some_and(|hunk| !hunk.is_done()) {
-            self.found.cut_short = true;
+        if let Some(hunk) = &self.hunk {
+            self.found.cut_short |= !hunk.is_done() && !hunk.lacks_context_only();
         }
         self.found
     }
@@ -337,6 +345,18 @@ mod tests {
         assert!(diff.cut_short);
         assert_eq!(numbers(&diff.files[0]), [(2, "b")]);
         assert!(Diff::find("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n a\n+b\nThanks!\n").cut_short);
+    }
+
+    #[test]
+    fn blank_context_lost_at_the_end_of_a_message_is_no_cut() {
+        for text in [
+            "--- a/x\n+++ b/x\n@@ -1,3 +1,4 @@\n a\n+b\n c",
+            "```diff\n--- a/x\n+++ b/x\n@@ -1,3 +1,4 @@\n a\n+b\n c\n```\nThanks",
+        ] {
+            let diff = Diff::find(text);
+            assert!(!diff.cut_short, "{text}");
+            assert_eq!(numbers(&diff.files[0]), [(2, "b")]);
+        }
     }
 
     #[test]

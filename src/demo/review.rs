@@ -75,17 +75,30 @@ pub fn answer_tagged(prompt: &str, tag: Option<&str>) -> String {
     out
 }
 
-/// The tag a prompt asks for: the last word of three to eight letters and digits, at least one of each, within reach
-/// of the first "tag" that has one. A diff in the prompt asks for nothing.
+/// The tag a prompt asks for: a word of three to eight letters and digits, at least one of each, right before the first
+/// "tag" that has one (`k7q2, the tag of this round`), else the last one within reach behind it. A diff in the prompt
+/// asks for nothing.
 pub fn asked_tag(prompt: &str) -> Option<String> {
     let prose = Diff::find(prompt).prose;
-    let words = prose.match_indices(|letter: char| letter.eq_ignore_ascii_case(&'t'));
-    words
+    prose
+        .match_indices(['t', 'T'])
         .filter(|(at, _)| is_word_tag(&prose, *at))
         .find_map(|(at, _)| {
             let reach: String = prose[at + 3..].chars().take(TAG_REACH + 1).collect();
-            last_tag_in(&reach)
+            tag_before(&prose[..at]).or_else(|| last_tag_in(&reach))
         })
+}
+
+/// The tag in `k7q2, the `, or in `k7q2 as the `.
+fn tag_before(text: &str) -> Option<String> {
+    let text = text.trim_end();
+    let text = text.strip_suffix("the").unwrap_or(text).trim_end();
+    let text = text.strip_suffix(" as").unwrap_or(text);
+    let text = text.trim_end_matches([',', ':', ' ', ')', ']', '"', '`']);
+    let word = text
+        .rsplit(|letter: char| !letter.is_alphanumeric())
+        .next()?;
+    is_tag(word).then(|| word.to_owned())
 }
 
 fn is_word_tag(text: &str, at: usize) -> bool {
@@ -141,18 +154,20 @@ fn is_brief(prose: &str) -> bool {
             })
 }
 
+/// Whether the prompt asks about a plan, or asks a question, in the words of codriver's own messages.
 fn is_about_more_than_a_diff(prose: &str) -> Option<&'static str> {
+    const ASKING: [(&str, &str); 6] = [
+        ("review the plan in the message", "plan"),
+        ("kind: plan", "plan"),
+        ("this is a plan", "plan"),
+        ("answer the question in the message", "question"),
+        ("kind: question", "question"),
+        ("this is a question", "question"),
+    ];
     let prose = prose.to_lowercase();
-    ["question", "plan"].into_iter().find(|kind| {
-        [
-            format!("kind: {kind}"),
-            format!("kind {kind}"),
-            format!("this is a {kind}"),
-            format!("a {kind} round"),
-        ]
-        .iter()
-        .any(|phrase| prose.contains(phrase.as_str()))
-    })
+    ASKING
+        .into_iter()
+        .find_map(|(phrase, kind)| prose.contains(phrase).then_some(kind))
 }
 
 /// Applies every rule; gives the first line, further lines and the verdict.
@@ -550,6 +565,59 @@ mod tests {
         );
     }
 
+    const SHAPE: &str = include_str!("../../assets/messages/shape.md");
+    const BRIEF: &str = include_str!("../../assets/messages/brief.md");
+    const ROUND: &str = include_str!("../../assets/messages/round.md");
+    const DIFF: &str = include_str!("../../assets/messages/diff.md");
+    const PLAN: &str = include_str!("../../assets/messages/plan.md");
+    const QUESTION: &str = include_str!("../../assets/messages/question.md");
+    const IMPLEMENTATION: &str = include_str!("../../assets/messages/implementation.md");
+
+    /// A round as codriver asks for it.
+    fn round(reminder: &str, diff: &str) -> String {
+        let diff = DIFF.replace("{fence}", "```").replace("{diff}", diff);
+        ROUND
+            .replace("{reminder}", reminder)
+            .replace("{shape}", &SHAPE.replace("{tag}", "k7q2"))
+            .replace(
+                "{message}",
+                &format!("Is this ready? See tag v1x2.\n\n{diff}"),
+            )
+    }
+
+    #[test]
+    fn the_product_s_own_brief_is_known_for_one() {
+        let brief = BRIEF.replace("{shape}", &SHAPE.replace("{tag}", "k7q2"));
+        let answer = answer(&brief);
+        assert!(
+            answer.starts_with("REVIEW: (k7q2) understood\n"),
+            "{answer}"
+        );
+        assert_eq!(verdict_of(&answer), "AGREE");
+    }
+
+    #[test]
+    fn the_product_s_own_rounds_are_answered_with_their_tag() {
+        let clean = diff("README.md", &["words"]);
+        for (reminder, verdict) in [
+            (IMPLEMENTATION, "AGREE"),
+            (PLAN, "ADJUST"),
+            (QUESTION, "ADJUST"),
+        ] {
+            let answer = answer(&round(reminder, &clean));
+            assert!(
+                answer.starts_with("REVIEW: (k7q2) looked at 1 changed file"),
+                "{answer}"
+            );
+            assert_eq!(verdict_of(&answer), verdict, "{answer}");
+        }
+        let answer = answer(&round(
+            IMPLEMENTATION,
+            &diff("a.py", &["<<<<<<< a", ">>>>>>> b"]),
+        ));
+        assert_eq!(verdict_of(&answer), "OBJECT");
+    }
+
     #[test]
     fn conflict_markers_stop_a_change() {
         let prompt = diff(
@@ -718,6 +786,11 @@ mod tests {
                 Some("k7q2"),
             ),
             ("Tag: m3xp", Some("m3xp")),
+            (
+                "a colon, then k7q2, the tag of this round, in parentheses, and then your text; x9y8 comes later",
+                Some("k7q2"),
+            ),
+            ("put k7q2 as the tag", Some("k7q2")),
             ("no label is asked for in k7q2", None),
             ("the tag is absent and the stage x1 too short", None),
             ("stage k7q2", None),

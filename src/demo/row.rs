@@ -28,32 +28,35 @@ impl Row {
     }
 
     /// Makes a row of one plain run.
-    pub fn plain(text: impl Into<String>) -> Self {
+    pub fn plain(text: impl AsRef<str>) -> Self {
         Self::new().and(text, Style::default())
     }
 
     /// Adds a run at the end.
     #[must_use]
-    pub fn and(mut self, text: impl Into<String>, style: Style) -> Self {
+    pub fn and(mut self, text: impl AsRef<str>, style: Style) -> Self {
         self.push(text, style);
         self
     }
 
     /// Adds a run at the end, joined with the last one when the styles are the same.
-    pub fn push(&mut self, text: impl Into<String>, style: Style) {
-        let text = text.into();
+    pub fn push(&mut self, text: impl AsRef<str>, style: Style) {
+        let text = text.as_ref();
         if text.is_empty() {
             return;
         }
         match self.spans.last_mut() {
-            Some(last) if last.style == style => last.text.push_str(&text),
-            _ => self.spans.push(Span { text, style }),
+            Some(last) if last.style == style => last.text.push_str(text),
+            _ => self.spans.push(Span {
+                text: text.to_owned(),
+                style,
+            }),
         }
     }
 
     /// Puts `text` in front.
     #[must_use]
-    pub fn behind(self, text: impl Into<String>, style: Style) -> Self {
+    pub fn behind(self, text: impl AsRef<str>, style: Style) -> Self {
         let mut row = Self::new().and(text, style);
         for span in self.spans {
             row.push(span.text, span.style);

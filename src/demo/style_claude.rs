@@ -391,7 +391,7 @@ fn foot(scene: &Scene, cols: usize) -> (Vec<Row>, (usize, usize)) {
     let cursor = (rows.len() + cursor.0, cursor.1);
     rows.extend(input);
     rows.push(rule);
-    rows.push(status(scene, cols));
+    rows.extend(below_box(scene, cols));
     (rows, cursor)
 }
 
@@ -426,6 +426,33 @@ fn input_rows(scene: &Scene, cols: usize) -> (Vec<Row>, (usize, usize)) {
         })
         .collect();
     (rows, (last, col))
+}
+
+/// The status row; while a command is typed the list of commands takes its place.
+fn below_box(scene: &Scene, cols: usize) -> Vec<Row> {
+    const COMMANDS: [(&str, &str); 4] = [
+        ("/clear", "Start a new session with empty context"),
+        ("/new", "Start a new session with empty context"),
+        ("/exit", "Exit the CLI"),
+        ("/quit", "Exit the CLI"),
+    ];
+    let typed = scene.composer.shown();
+    let listed: Vec<Row> = COMMANDS
+        .into_iter()
+        .filter(|(command, _)| {
+            scene.shows_input && !typed.is_empty() && command.starts_with(&typed)
+        })
+        .map(|(command, does)| {
+            Row::new()
+                .and(format!("{command:<30}{does}"), colour(246))
+                .cut(cols)
+        })
+        .collect();
+    if listed.is_empty() {
+        vec![status(scene, cols)]
+    } else {
+        listed
+    }
 }
 
 fn status(scene: &Scene, cols: usize) -> Row {

@@ -36,7 +36,7 @@ pub fn wrap(line: &[Span], cols: usize, breaks: Breaks) -> Vec<Row> {
                 rows.push(std::mem::take(&mut row));
                 used = 0;
             }
-            row.push(cluster.as_str(), *style);
+            row.push(*cluster, *style);
             used += wide;
         }
     }
@@ -44,21 +44,21 @@ pub fn wrap(line: &[Span], cols: usize, breaks: Breaks) -> Vec<Row> {
     rows
 }
 
-type Cluster = (String, Style);
+type Cluster<'a> = (&'a str, Style);
 
 #[derive(Default)]
-struct Word {
-    blanks: Vec<Cluster>,
-    body: Vec<Cluster>,
+struct Word<'a> {
+    blanks: Vec<Cluster<'a>>,
+    body: Vec<Cluster<'a>>,
 }
 
-fn words(line: &[Span], breaks: Breaks) -> Vec<Word> {
+fn words(line: &[Span], breaks: Breaks) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut word = Word::default();
     let clusters = line.iter().flat_map(|span| {
         span.text
             .graphemes(true)
-            .map(|cluster| (cluster.to_owned(), span.style))
+            .map(|cluster| (cluster, span.style))
     });
     for (cluster, style) in clusters {
         let ends = word
@@ -85,15 +85,15 @@ fn ends_a_part(cluster: &str) -> bool {
     )
 }
 
-fn width_of(clusters: &[Cluster]) -> usize {
+fn width_of(clusters: &[Cluster<'_>]) -> usize {
     clusters.iter().map(|(cluster, _)| width(cluster)).sum()
 }
 
 /// Appends what fits, and gives the columns it took.
-fn append(row: &mut Row, clusters: &[Cluster], left: usize) -> usize {
+fn append(row: &mut Row, clusters: &[Cluster<'_>], left: usize) -> usize {
     let fitting = clusters.len().min(left);
     for (cluster, style) in &clusters[..fitting] {
-        row.push(cluster.as_str(), *style);
+        row.push(*cluster, *style);
     }
     fitting
 }

@@ -13,8 +13,9 @@ use crate::demo::agent::{Agent, Effect, Output, Record, Setup};
 use crate::demo::fault::Faults;
 use crate::demo::script::{Script, ScriptError};
 use crate::screen::Size;
-use crate::world::demo_trace;
 use crate::world::raw_terminal::RawTerminal;
+use crate::world::signals::Signals;
+use crate::world::{demo_trace, random};
 
 /// Columns and rows taken for a window that has no size.
 const SIZE: (u16, u16) = (80, 24);
@@ -60,7 +61,7 @@ pub enum DemoError {
     Terminal(#[source] io::Error),
     /// Not enough randomness for a session's name.
     #[error("cannot name the session")]
-    Name(#[source] getrandom::Error),
+    Name(#[source] io::Error),
 }
 
 /// Runs the demo agent until it ends; gives its exit status.
@@ -75,7 +76,7 @@ pub fn run(options: &DemoOptions) -> Result<u8, DemoError> {
         faults: options.faults.clone(),
         folder: std::env::current_dir()
             .map_or_else(|_| ".".to_owned(), |path| path.display().to_string()),
-        session: session_name().map_err(DemoError::Name)?,
+        session: format!("demo-{}", random::hex(8).map_err(DemoError::Name)?),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -97,12 +98,6 @@ fn read_script(path: &Path) -> Result<Script, DemoError> {
     })
 }
 
-fn session_name() -> Result<String, getrandom::Error> {
-    let mut bytes = [0; 4];
-    getrandom::fill(&mut bytes)?;
-    Ok(format!("demo-{:08x}", u32::from_be_bytes(bytes)))
-}
-
 /// What happened to the terminal.
 enum Happened {
     Input(Vec<u8>),
@@ -118,8 +113,7 @@ enum Happened {
 struct Sources {
     reads: mpsc::Receiver<Vec<u8>>,
     resized: Signal,
-    ended: Signal,
-    hung_up: Signal,
+    stopped: Signals,
 }
 
 async fn serve(setup: Setup, options: &DemoOptions) -> io::Result<u8> {
@@ -127,8 +121,7 @@ async fn serve(setup: Setup, options: &DemoOptions) -> io::Result<u8> {
     let mut sources = Sources {
         reads: terminal.reads()?,
         resized: signal(SignalKind::window_change())?,
-        ended: signal(SignalKind::terminate())?,
-        hung_up: signal(SignalKind::hangup())?,
+        stopped: Signals::listen()?,
     };
     let started = Instant::now();
     let (mut agent, output) = Agent::open(setup, size_of(&terminal));
@@ -159,8 +152,7 @@ async fn next(sources: &mut Sources, due: Option<Instant>) -> Happened {
     tokio::select! {
         read = sources.reads.recv() => read.map_or(Happened::Closed, Happened::Input),
         _ = sources.resized.recv() => Happened::Resized,
-        _ = sources.ended.recv() => Happened::Told,
-        _ = sources.hung_up.recv() => Happened::Told,
+        _ = sources.stopped.next() => Happened::Told,
         () = deadline => Happened::Due,
     }
 }
