@@ -151,7 +151,17 @@ pub fn launch(profile: &Profile, seat: Seat, grounds: &Grounds<'_>) -> Result<La
     let peer_env = (seat == Seat::Peer).then_some(&profile.peer_env);
     for (name, value) in profile.env.iter().chain(peer_env.into_iter().flatten()) {
         env.retain(|(known, _)| known != name);
-        env.push((name.clone(), filler.fill(value)));
+        let value = filler.fill(value);
+        let theirs = profile
+            .env_merge
+            .contains(name)
+            .then(|| (grounds.variable)(name))
+            .flatten();
+        let value = match theirs {
+            Some(theirs) => merged(&theirs, &value),
+            None => value,
+        };
+        env.push((name.clone(), value));
     }
     let folder = match (seat, profile.peer_folder) {
         (Seat::Peer, PeerFolder::Private) => grounds.private,
@@ -181,6 +191,46 @@ pub fn outside_path(path: &str, repository: &Path) -> String {
         .filter(outside)
         .collect::<Vec<_>>()
         .join(":")
+}
+
+/// Our JSON object laid over theirs, key by key. No permission of theirs stays beside ours: one rule too many would
+/// open what ours close. What is no object gives way.
+fn merged(theirs: &str, ours: &str) -> String {
+    use serde_json::Value;
+    fn lay(under: &mut Value, over: Value) {
+        match (under, over) {
+            (Value::Object(under), Value::Object(over)) => {
+                for (key, value) in over {
+                    match under.get_mut(&key) {
+                        Some(known) if key != "permission" => lay(known, value),
+                        _ => {
+                            under.insert(key, value);
+                        }
+                    }
+                }
+            }
+            (under, over) => *under = over,
+        }
+    }
+    fn close(value: &mut Value) {
+        if let Value::Object(fields) = value {
+            fields.remove("permission");
+            fields.remove("tools");
+            fields.values_mut().for_each(close);
+        }
+    }
+    let (Ok(mut under), Ok(over)) = (
+        serde_json::from_str::<Value>(theirs),
+        serde_json::from_str::<Value>(ours),
+    ) else {
+        return ours.to_owned();
+    };
+    if !under.is_object() {
+        return ours.to_owned();
+    }
+    close(&mut under);
+    lay(&mut under, over);
+    under.to_string()
 }
 
 /// The guard as further entries behind those the person's environment already gives git.
@@ -314,6 +364,17 @@ mod tests {
         let value = found.next().map(|(_, value)| value.as_str());
         assert!(found.next().is_none(), "{name} is set twice");
         value
+    }
+
+    #[test]
+    fn their_json_stays_under_ours_without_its_permissions() {
+        let theirs = r#"{"model":"a/b","permission":{"bash":"allow"},"agent":{"plan":{"model":"c","permission":{"edit":"allow"},"tools":{"bash":true}}}}"#;
+        let ours = r#"{"permission":{"*":"deny"},"agent":{"plan":{"permission":{"*":"deny"}}}}"#;
+        assert_eq!(
+            merged(theirs, ours),
+            r#"{"model":"a/b","agent":{"plan":{"model":"c","permission":{"*":"deny"}}},"permission":{"*":"deny"}}"#
+        );
+        assert_eq!(merged("no json", ours), ours);
     }
 
     #[test]

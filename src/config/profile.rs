@@ -42,6 +42,9 @@ pub struct Profile {
     /// Variables added to the peer's environment only.
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }))]
     pub peer_env: BTreeMap<String, String>,
+    /// Those of these variables that hold a JSON object which is merged into the one our own environment has; of it,
+    /// no `permission` stays.
+    pub env_merge: Vec<String>,
     /// Variables taken out of the child's environment.
     pub env_remove: Vec<String>,
     /// What this launch really lets the peer do, in words for its brief.
