@@ -11,7 +11,7 @@ pub struct Marker {
     pub nested: bool,
     /// What follows the colon, plain blanks, trimmed.
     pub rest: String,
-    /// The emphasis signs in front of `rest`'s first word.
+    /// The emphasis signs and table bars in front of `rest`'s first word.
     opened: String,
 }
 
@@ -25,9 +25,11 @@ pub enum Label {
 }
 
 /// Gutter, bullet and emphasis signs that may stand before a label.
-const NOISE: &str = "•●⏺*_->#▎│`";
+const NOISE: &str = "•●⏺*_->#▎│|`";
 /// Signs that close an emphasis.
 const EMPHASIS: &[char] = &['*', '_', '`'];
+/// Bars between the cells of a table.
+const BARS: &[char] = &['│', '|'];
 /// A label stands this near the start of a line, or it is none.
 const LABEL_WITHIN: usize = 64;
 
@@ -74,13 +76,13 @@ impl Marker {
             .trim_start_matches(' ')
             .strip_prefix(':')?;
         let noise = &seen[..seen.len() - body.len()];
-        let nested = noise.contains(['-', '>', '•', '#', '▎', '│']) || noise.trim() == "*";
+        let nested = noise.contains(['-', '>', '•', '#', '▎', '│', '|']) || noise.trim() == "*";
         let rest = after.trim();
         let word = rest.trim_start_matches(|c: char| c == ' ' || EMPHASIS.contains(&c));
         let opened = noise
             .chars()
             .chain(rest[..rest.len() - word.len()].chars())
-            .filter(|c| EMPHASIS.contains(c))
+            .filter(|c| EMPHASIS.contains(c) || BARS.contains(c))
             .collect();
         let rest = if noise.contains(EMPHASIS) { word } else { rest };
         Some(Self {
@@ -103,15 +105,15 @@ impl Marker {
             .unwrap_or(rest.len());
         let verdict = Verdict::from_word(&rest[..end])?;
         // Only an emphasis that was opened before the word is closed behind it.
-        let closing = |c: char| self.opened.contains(c);
+        let closing = |c: char| EMPHASIS.contains(&c) && self.opened.contains(c);
         let tail = rest[end..].trim_start_matches(closing);
         let tail = tail
             .strip_prefix('.')
             .unwrap_or(tail)
             .trim_start_matches(closing);
-        let cells = tail.starts_with(' ')
-            && tail.contains('│')
-            && tail.chars().all(|c| c == ' ' || c == '│');
+        let bar = |c: char| BARS.contains(&c) && self.opened.contains(c);
+        let cells =
+            tail.starts_with(' ') && tail.contains(bar) && tail.chars().all(|c| c == ' ' || bar(c));
         (cells || tail.trim().is_empty()).then_some(verdict)
     }
 
@@ -173,6 +175,8 @@ mod tests {
             "## VERDICT: AGREE",
             "│ VERDICT: AGREE",
             "│VERDICT: AGREE      │      │",
+            "| VERDICT: AGREE",
+            "| VERDICT: AGREE |     |",
             "VERDICT：AGREE",
             "VERDICT:\u{a0}AGREE",
             "VER\u{200b}DICT: AGREE",
@@ -188,6 +192,10 @@ mod tests {
         for line in [
             "VERDICT: AGREE|ADJUST|OBJECT|ESCALATE",
             "VERDICT: AGREE/ADJUST",
+            "| VERDICT: AGREE | ADJUST |",
+            "VERDICT: AGREE |",
+            "VERDICT: AGREE │",
+            "│ VERDICT: AGREE |",
             "VERDICT: AGREE-ish",
             "VERDICT: AGREE_",
             "VERDICT: AGREE**",
