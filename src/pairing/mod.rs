@@ -1,6 +1,7 @@
 //! Pairing: messages, the reading of a reply, and the round as a state machine (systems.md A).
 
 mod agree;
+pub mod channel;
 mod echo;
 mod exact;
 mod exchange;
