@@ -166,4 +166,6 @@ pub enum Channel {
     CodexRollout,
     /// Opencode's local interface.
     OpencodeApi,
+    /// The demo agent's log.
+    DemoLog,
 }
