@@ -153,13 +153,19 @@ enum Phase {
     /// Waiting for the end of the turn.
     Waiting,
     /// The window was made taller, to read what it cannot hold.
-    Stretched { back: Size },
+    Stretched {
+        back: Size,
+        /// What was read before, to fall back on.
+        before: Box<Reading>,
+        rule: &'static str,
+    },
     /// The answer was read; the channel, or a second equal reading, is waited for.
     Checking {
         reading: Box<Reading>,
         rule: &'static str,
         until: Duration,
-        settle: bool,
+        /// When the channel was asked last, where there is one.
+        asked: Option<Duration>,
     },
     /// Over.
     Over,
@@ -184,8 +190,11 @@ pub struct Exchange {
     /// The screen as last seen, normalised, and since when it has not changed.
     still: (String, Duration),
     judgement: Option<Judgement>,
+    /// The last look.
+    woken: Duration,
     stretched: bool,
-    asked_at: Option<Duration>,
+    /// Whether the channel was given its time.
+    heard_out: bool,
     channel: Option<ChannelText>,
     ending: Option<Ending>,
 }
@@ -205,8 +214,9 @@ impl Exchange {
             reference: String::new(),
             still: (String::new(), now),
             judgement: None,
+            woken: now,
             stretched: false,
-            asked_at: None,
+            heard_out: false,
             channel: None,
             ending: None,
         }
@@ -248,7 +258,14 @@ impl Exchange {
     pub fn next_deadline(&self) -> Option<Duration> {
         let still = self.still.1;
         let quiet = still + self.quiet();
-        let later = |moments: &[Duration]| moments.iter().min().copied();
+        // What was due at the last look was looked at then.
+        let later = |moments: &[Duration]| {
+            let due = moments
+                .iter()
+                .copied()
+                .filter(|moment| *moment > self.woken);
+            due.min()
+        };
         match &self.phase {
             Phase::Ready => later(&[quiet, self.opened + self.ready_limit()]),
             Phase::Typed => later(&[
@@ -266,8 +283,8 @@ impl Exchange {
                 later(&[quiet, started, self.deadline()])
             }
             Phase::Stretched { .. } => later(&[quiet, self.since + STRETCHED]),
-            Phase::Checking { until, .. } => match self.asked_at {
-                Some(asked) => later(&[asked + CHANNEL_EVERY, *until]),
+            Phase::Checking { until, asked, .. } => match asked {
+                Some(asked) => Some((*asked + CHANNEL_EVERY).min(*until)),
                 None => Some(*until),
             },
             Phase::Over => None,
@@ -276,11 +293,19 @@ impl Exchange {
 
     /// Takes in that the child ended.
     pub fn handle_exit(&mut self, screen: &Screen) {
-        if self.ending.is_none() {
+        if self.ending.is_some() {
+            return;
+        }
+        match &self.phase {
+            // The turn had come to its end before, and its answer was read.
+            Phase::Checking { reading, rule, .. } => {
+                let (reading, rule) = (reading.as_ref().clone(), *rule);
+                self.answer(reading, rule);
+            }
             // What stands on the screen of a dead agent may be cut; it gives no verdict.
-            self.end(Ending::Ended {
+            _ => self.end(Ending::Ended {
                 tail: rows(&screen.visible()),
-            });
+            }),
         }
     }
 
@@ -300,6 +325,7 @@ impl Exchange {
     /// Looks at the screen, after output or when a deadline has come.
     pub fn wake(&mut self, screen: &Screen, now: Duration) -> Vec<Step> {
         let mut steps = Vec::new();
+        self.woken = now;
         if self.ending.is_some() {
             return steps;
         }
@@ -336,7 +362,10 @@ impl Exchange {
             self.phase,
             Phase::Ready | Phase::Typed | Phase::Submitted { .. } | Phase::Waiting
         );
-        if typing && judgement.activity == Activity::Blocked {
+        // The text in the input box may look like a dialog's choices.
+        let own =
+            matches!(self.phase, Phase::Typed | Phase::Submitted { .. }) && self.box_holds(visible);
+        if typing && judgement.activity == Activity::Blocked && !own {
             if is_still {
                 self.end(Ending::Blocked {
                     dialog: dialog(visible),
@@ -352,14 +381,7 @@ impl Exchange {
                 self.look_submitted(visible, &judgement, tries, is_still, now, steps);
             }
             Phase::Waiting => self.look_waiting(screen, &judgement, is_still, now, steps),
-            Phase::Stretched { back } => {
-                let back = *back;
-                if is_still || now >= self.since + STRETCHED {
-                    let reading = self.read(screen);
-                    steps.push(Step::Resize(back));
-                    self.check(reading, "stretched", now, steps);
-                }
-            }
+            Phase::Stretched { .. } => self.look_stretched(screen, is_still, now, steps),
             Phase::Checking { .. } => self.look_checking(screen, now, steps),
             Phase::Over => {}
         }
@@ -486,26 +508,76 @@ impl Exchange {
             return;
         }
         self.delivered.turn_started = true;
-        if self.wants_stretch(screen, &reading) {
-            self.stretched = true;
-            let size = screen.size();
-            self.enter(Phase::Stretched { back: size }, now);
-            self.still.1 = now;
-            steps.push(Step::Resize(Size::new(
-                size.cols,
-                self.profile.stretch_rows,
-            )));
+        // What the alternate screen cut off has to be seen before anything else is asked.
+        if screen.modes().alternate_screen
+            && !(reading.echo && reading.tagged)
+            && self.can_stretch(screen)
+        {
+            self.stretch(reading, judgement.rule, screen, now, steps);
             return;
         }
         self.check(reading, judgement.rule, now, steps);
     }
 
-    /// Whether a taller window may show what this one cannot.
-    fn wants_stretch(&self, screen: &Screen, reading: &Reading) -> bool {
-        screen.modes().alternate_screen
-            && !self.stretched
-            && self.profile.stretch_rows > screen.size().rows
-            && (!reading.echo || !reading.tagged)
+    fn can_stretch(&self, screen: &Screen) -> bool {
+        !self.stretched && self.profile.stretch_rows > screen.size().rows
+    }
+
+    /// Makes the window tall for a moment, so that the agent draws what it did not hold.
+    fn stretch(
+        &mut self,
+        before: Reading,
+        rule: &'static str,
+        screen: &Screen,
+        now: Duration,
+        steps: &mut Vec<Step>,
+    ) {
+        self.stretched = true;
+        let back = screen.size();
+        self.enter(
+            Phase::Stretched {
+                back,
+                before: Box::new(before),
+                rule,
+            },
+            now,
+        );
+        self.still.1 = now;
+        steps.push(Step::Resize(Size::new(
+            back.cols,
+            self.profile.stretch_rows,
+        )));
+    }
+
+    fn look_stretched(
+        &mut self,
+        screen: &Screen,
+        is_still: bool,
+        now: Duration,
+        steps: &mut Vec<Step>,
+    ) {
+        let Phase::Stretched { back, before, rule } = &self.phase else {
+            return;
+        };
+        if !is_still && now < self.since + STRETCHED {
+            return;
+        }
+        let (back, before, rule) = (*back, before.as_ref().clone(), *rule);
+        // Outside the alternate screen the scrollback still holds the older copy.
+        let lines = if screen.modes().alternate_screen {
+            screen.lines()
+        } else {
+            screen.visible()
+        };
+        let reading = self.read_lines(&lines, screen);
+        steps.push(Step::Resize(back));
+        let better = reading.verdict != Verdict::Unparsed || before.verdict == Verdict::Unparsed;
+        let reading = if better && reading.echo {
+            reading
+        } else {
+            before
+        };
+        self.check(reading, rule, now, steps);
     }
 
     /// Takes a reading for the answer, and waits for what may confirm it.
@@ -517,27 +589,19 @@ impl Exchange {
         steps: &mut Vec<Step>,
     ) {
         let settle = Duration::from_millis(self.profile.settle_ms.get());
-        let has_channel = self.profile.channel != Channel::None;
-        if !has_channel && settle.is_zero() {
-            self.answer(reading, rule);
-            return;
-        }
-        let wait = if has_channel {
-            CHANNEL.max(settle)
-        } else {
-            settle
-        };
+        // What was not there when it was looked for is not looked for again.
+        let asks = self.profile.channel != Channel::None && !self.heard_out;
+        let wait = if asks { CHANNEL.max(settle) } else { settle };
         self.enter(
             Phase::Checking {
                 reading: Box::new(reading),
                 rule,
                 until: now + wait,
-                settle: !settle.is_zero(),
+                asked: asks.then_some(now),
             },
             now,
         );
-        if has_channel {
-            self.asked_at = Some(now);
+        if asks {
             steps.push(Step::AskChannel);
         }
     }
@@ -547,50 +611,63 @@ impl Exchange {
             reading,
             rule,
             until,
-            settle,
-        } = &self.phase
+            asked,
+        } = &mut self.phase
         else {
             return;
         };
-        let (first, rule, until, settle) = (reading.as_ref().clone(), *rule, *until, *settle);
         // A turn that goes on after all was not over.
         if self
             .judgement
             .as_ref()
             .is_some_and(|found| found.activity == Activity::Busy)
         {
-            self.asked_at = None;
             self.enter(Phase::Waiting, now);
             return;
         }
-        if self.channel.is_some() {
-            // The screen may have been completed since; the later reading is the better one.
-            let reading = if self.stretched {
-                first
-            } else {
-                self.read(screen)
-            };
-            self.answer(reading, rule);
+        let (rule, until) = (*rule, *until);
+        if self.channel.is_some() || now >= until {
+            let first = reading.as_ref().clone();
+            self.heard_out = true;
+            self.settle(first, rule, screen, now, steps);
             return;
         }
-        if now >= until {
-            if settle && !self.stretched {
-                let second = self.read(screen);
-                let same = second.verdict == first.verdict && second.rationale == first.rationale;
-                if !same {
-                    self.check(second, rule, now, steps);
-                    return;
-                }
-            }
+        if let Some(last) = asked
+            && now >= *last + CHANNEL_EVERY
+        {
+            *last = now;
+            steps.push(Step::AskChannel);
+        }
+    }
+
+    /// Takes the reading for the answer, unless more can be seen, or a second look sees something else.
+    fn settle(
+        &mut self,
+        first: Reading,
+        rule: &'static str,
+        screen: &Screen,
+        now: Duration,
+        steps: &mut Vec<Step>,
+    ) {
+        // The stretched window showed more than there is now.
+        if self.stretched {
             self.answer(first, rule);
             return;
         }
-        if self
-            .asked_at
-            .is_some_and(|asked| now >= asked + CHANNEL_EVERY)
+        if self.channel.is_none()
+            && !first.complete
+            && first.reason.is_none()
+            && self.can_stretch(screen)
         {
-            self.asked_at = Some(now);
-            steps.push(Step::AskChannel);
+            self.stretch(first, rule, screen, now, steps);
+            return;
+        }
+        let second = self.read(screen);
+        let same = second.verdict == first.verdict && second.rationale == first.rationale;
+        if self.channel.is_some() || same || self.profile.settle_ms.get() == 0 {
+            self.answer(second, rule);
+        } else {
+            self.check(second, rule, now, steps);
         }
     }
 
@@ -610,7 +687,10 @@ impl Exchange {
     }
 
     fn read(&self, screen: &Screen) -> Reading {
-        let lines = screen.lines();
+        self.read_lines(&screen.lines(), screen)
+    }
+
+    fn read_lines(&self, lines: &[Line], screen: &Screen) -> Reading {
         let tag = match &self.order.way {
             Way::Message { tag } => Some(tag.as_str()),
             Way::Command => None,
@@ -622,13 +702,13 @@ impl Exchange {
         let asked = Asked {
             sent: Some(&self.order.text),
             tag,
-            since: common_start(&self.before, &lines),
+            since: common_start(&self.before, lines),
             screen_rows: screen.size().rows,
             windowed: screen.modes().alternate_screen,
             failed,
             require: self.order.require,
         };
-        let mut reading = reply::read(&lines, &self.profile.screen, &asked);
+        let mut reading = reply::read(lines, &self.profile.screen, &asked);
         if !screen.is_whole() {
             reading.complete = false;
         }
@@ -738,4 +818,391 @@ fn rows(visible: &[Line]) -> Vec<String> {
 /// The rows of a dialog.
 fn dialog(visible: &[Line]) -> Vec<String> {
     rows(visible)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{RequireTag, bundled_profile};
+
+    const TAG: &str = "k7q2";
+    const BOX: &str = "\r\n────────────────\r\n❯ \u{a0}\r\n────────────────\r\n  ? for shortcuts";
+
+    /// An exchange, the screen it looks at, and what it did; time stands still unless it is told to go on.
+    struct Sim {
+        screen: Screen,
+        exchange: Exchange,
+        now: Duration,
+        typed: Vec<String>,
+        sizes: Vec<Size>,
+        asked: u32,
+    }
+
+    impl Sim {
+        fn open(profile: Profile, way: Way) -> Self {
+            let order = Order {
+                text: "please look\nat this line of text".to_owned(),
+                way,
+                timeout: Duration::from_secs(60),
+                require: RequireTag::Agree,
+            };
+            let mut sim = Self {
+                screen: Screen::new(Size::new(80, 24), 1000),
+                exchange: Exchange::open(order, Arc::new(profile), Duration::ZERO),
+                now: Duration::ZERO,
+                typed: Vec::new(),
+                sizes: Vec::new(),
+                asked: 0,
+            };
+            sim.wake();
+            sim
+        }
+
+        fn message() -> Self {
+            Self::open(
+                plain_claude(),
+                Way::Message {
+                    tag: TAG.to_owned(),
+                },
+            )
+        }
+
+        fn wake(&mut self) {
+            let steps = self.exchange.wake(&self.screen, self.now);
+            self.perform(steps);
+        }
+
+        fn perform(&mut self, steps: Vec<Step>) {
+            for step in steps {
+                match step {
+                    Step::Type(bytes) => self.typed.push(String::from_utf8(bytes).unwrap()),
+                    Step::Resize(size) => {
+                        self.screen.resize(size, self.now);
+                        self.sizes.push(size);
+                    }
+                    Step::AskChannel => self.asked += 1,
+                }
+            }
+        }
+
+        fn draw(&mut self, bytes: &str) -> &mut Self {
+            self.screen.feed(bytes.as_bytes(), self.now);
+            self.wake();
+            self
+        }
+
+        /// Draws a whole screen.
+        fn show(&mut self, bytes: &str) -> &mut Self {
+            let bytes = format!("\x1b[2J\x1b[3J\x1b[H{bytes}");
+            self.draw(&bytes)
+        }
+
+        /// Lets time pass, waking at each deadline.
+        fn pass(&mut self, millis: u64) -> &mut Self {
+            let end = self.now + Duration::from_millis(millis);
+            for _ in 0..10_000 {
+                let due = self
+                    .exchange
+                    .next_deadline()
+                    .filter(|due| *due <= end && self.exchange.ending().is_none());
+                let Some(due) = due else { break };
+                self.now = self.now.max(due);
+                self.wake();
+            }
+            self.now = end;
+            self.wake();
+            self
+        }
+
+        /// Brings the exchange to where the text is submitted and the agent works.
+        fn submitted(&mut self) -> &mut Self {
+            self.draw("\x1b[?2004h").show(BOX).pass(500);
+            let text = format!(
+                "──────────\r\n❯ \u{a0}please look\r\n  at this line of text\r\n──────────"
+            );
+            self.show(&text).pass(500);
+            assert_eq!(self.typed.last().map(String::as_str), Some("\r"));
+            self.draw("\x1b]0;⠂ works\x07").show(&format!(
+                "{ECHO}\r\n\r\n✻ Working… (1s · esc to interrupt){BOX}"
+            ))
+        }
+
+        fn heard(&self) -> &Heard {
+            match self.exchange.ending() {
+                Some(Ending::Answered(heard)) => heard,
+                other => panic!("no answer: {other:?}"),
+            }
+        }
+    }
+
+    const ECHO: &str = "❯ please look\r\n  at this line of text";
+
+    /// Claude's profile without what comes beside the screen.
+    fn plain_claude() -> Profile {
+        let mut profile = bundled_profile("claude");
+        profile.channel = Channel::None;
+        profile.stretch_rows = 0;
+        profile
+    }
+
+    fn reply(word: &str, end: &str) -> String {
+        format!("{ECHO}\r\n\r\n● REVIEW: (k7q2) fine\r\n\r\n  VERDICT: {word}\r\n\r\n{end}{BOX}")
+    }
+
+    const END: &str = "✻ Baked for 2s";
+
+    #[test]
+    fn a_message_is_pasted_then_submitted_then_answered() {
+        let mut sim = Sim::message();
+        sim.submitted();
+        assert_eq!(
+            sim.typed,
+            ["\x1b[200~please look\nat this line of text\x1b[201~", "\r"]
+        );
+        sim.draw("\x1b]0;✳ rests\x07")
+            .show(&reply("ADJUST", END))
+            .pass(1);
+        assert_eq!(sim.heard().answer.verdict, Verdict::Adjust);
+        assert_eq!(
+            sim.exchange.delivered(),
+            Delivered {
+                pasted: true,
+                submitted: true,
+                turn_started: true
+            }
+        );
+    }
+
+    #[test]
+    fn an_end_mark_and_a_whole_reply_need_no_quiet_time() {
+        let mut sim = Sim::message();
+        sim.submitted();
+        let at = sim.now;
+        sim.draw("\x1b]0;✳ rests\x07")
+            .show(&reply("AGREE", END))
+            .pass(1);
+        assert_eq!(sim.heard().answer.verdict, Verdict::Agree);
+        assert!(sim.now - at <= Duration::from_millis(1));
+    }
+
+    #[test]
+    fn without_the_row_behind_the_reply_the_screen_must_stand_still() {
+        let mut sim = Sim::message();
+        sim.submitted();
+        sim.draw("\x1b]0;✳ rests\x07")
+            .show(&reply("AGREE", ""))
+            .pass(350);
+        assert_eq!(sim.exchange.ending(), None);
+        // More of the reply comes: the AGREE was a quotation.
+        let more = reply(
+            "AGREE\r\n\r\n  That is what the file says.\r\n\r\n  VERDICT: OBJECT",
+            END,
+        );
+        sim.show(&more).pass(500);
+        assert_eq!(sim.heard().answer.verdict, Verdict::Object);
+    }
+
+    #[test]
+    fn busy_wins_over_an_input_box_and_a_verdict() {
+        let mut sim = Sim::message();
+        sim.submitted();
+        sim.show(&reply("AGREE", "✻ Working… (9s · esc to interrupt)"))
+            .pass(10_000);
+        assert_eq!(sim.exchange.ending(), None);
+    }
+
+    #[test]
+    fn nothing_is_typed_at_a_dialog() {
+        let mut sim = Sim::message();
+        sim.draw("\x1b[?2004h").show("Do you trust the files in this folder?\r\n\r\n❯ 1. Yes, proceed\r\n  2. No, exit\r\n").pass(5000);
+        assert_eq!(sim.typed, Vec::<String>::new());
+        let Some(Ending::Blocked { dialog }) = sim.exchange.ending() else {
+            panic!("{:?}", sim.exchange.ending())
+        };
+        assert!(
+            dialog.iter().any(|row| row.contains("1. Yes, proceed")),
+            "{dialog:?}"
+        );
+    }
+
+    #[test]
+    fn a_dialog_that_opens_behind_the_paste_is_not_answered_by_the_submit_key() {
+        let mut sim = Sim::message();
+        sim.draw("\x1b[?2004h").show(BOX).pass(500);
+        assert_eq!(sim.typed.len(), 1);
+        sim.show("Update available\r\n\r\n❯ 1. Install now\r\n  2. Later\r\n")
+            .pass(5000);
+        assert_eq!(sim.typed.len(), 1);
+        assert!(matches!(
+            sim.exchange.ending(),
+            Some(Ending::Blocked { .. })
+        ));
+    }
+
+    #[test]
+    fn a_kept_text_is_submitted_once_more_and_then_counts_as_unsent() {
+        let mut sim = Sim::message();
+        sim.draw("\x1b[?2004h").show(BOX).pass(500);
+        let text = "──────────\r\n❯ \u{a0}please look\r\n  at this line of text\r\n──────────";
+        sim.show(text).pass(1000);
+        sim.pass(10_000);
+        assert_eq!(sim.typed.iter().filter(|typed| *typed == "\r").count(), 2);
+        assert!(
+            matches!(sim.exchange.ending(), Some(Ending::Unsent(_))),
+            "{:?}",
+            sim.exchange.ending()
+        );
+    }
+
+    #[test]
+    fn a_text_that_never_shows_is_unsent_and_not_submitted() {
+        let mut sim = Sim::message();
+        sim.draw("\x1b[?2004h").show(BOX).pass(20_000);
+        assert_eq!(sim.typed.len(), 1);
+        assert!(matches!(sim.exchange.ending(), Some(Ending::Unsent(_))));
+    }
+
+    #[test]
+    fn a_child_without_bracketed_paste_gets_none() {
+        let mut sim = Sim::message();
+        sim.show(BOX).pass(500);
+        assert_eq!(sim.typed, ["please look\nat this line of text"]);
+    }
+
+    #[test]
+    fn a_turn_that_never_ends_times_out_with_the_rule_that_held_it() {
+        let mut sim = Sim::message();
+        sim.submitted();
+        sim.pass(61_000);
+        let Some(Ending::TimedOut {
+            judgement,
+            tail,
+            starting: false,
+        }) = sim.exchange.ending()
+        else {
+            panic!("{:?}", sim.exchange.ending())
+        };
+        assert_eq!(
+            (judgement.activity, judgement.rule),
+            (Activity::Busy, "busy_regex")
+        );
+        assert!(!tail.is_empty());
+    }
+
+    #[test]
+    fn an_agent_that_dies_in_its_turn_gives_no_verdict() {
+        let mut sim = Sim::message();
+        sim.submitted();
+        sim.show(&reply("AGREE", ""));
+        sim.exchange.handle_exit(&sim.screen);
+        assert!(matches!(sim.exchange.ending(), Some(Ending::Ended { .. })));
+    }
+
+    #[test]
+    fn an_open_frame_is_not_judged() {
+        let mut sim = Sim::message();
+        sim.submitted();
+        sim.draw("\x1b]0;✳ rests\x07");
+        let frame = format!("\x1b[?2026h\x1b[2J\x1b[H{}", reply("AGREE", END));
+        sim.draw(&frame);
+        assert_eq!(sim.exchange.ending(), None);
+        sim.draw("\x1b[?2026l").pass(1);
+        assert_eq!(sim.heard().answer.verdict, Verdict::Agree);
+    }
+
+    #[test]
+    fn the_channel_confirms_or_vetoes() {
+        for (text, verdict) in [
+            ("REVIEW: (k7q2) fine\n\nVERDICT: AGREE", Verdict::Agree),
+            ("REVIEW: (k7q2) fine\n\nVERDICT: OBJECT", Verdict::Unparsed),
+            ("REVIEW: (k7q2) fine\n\n> VERDICT: AGREE", Verdict::Unparsed),
+        ] {
+            let profile = Profile {
+                channel: Channel::ClaudeHook,
+                ..plain_claude()
+            };
+            let mut sim = Sim::open(
+                profile,
+                Way::Message {
+                    tag: TAG.to_owned(),
+                },
+            );
+            sim.submitted();
+            sim.draw("\x1b]0;✳ rests\x07")
+                .show(&reply("AGREE", END))
+                .pass(100);
+            assert!(sim.asked > 0 && sim.exchange.ending().is_none());
+            let found = ChannelText {
+                channel: "stop-hook",
+                text: Some(text.to_owned()),
+            };
+            let steps = sim
+                .exchange
+                .handle_channel(Some(found), &sim.screen, sim.now);
+            sim.perform(steps);
+            assert_eq!(sim.heard().answer.verdict, verdict, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_channel_that_stays_silent_is_not_waited_for_long() {
+        let profile = Profile {
+            channel: Channel::ClaudeHook,
+            ..plain_claude()
+        };
+        let mut sim = Sim::open(
+            profile,
+            Way::Message {
+                tag: TAG.to_owned(),
+            },
+        );
+        sim.submitted();
+        sim.draw("\x1b]0;✳ rests\x07")
+            .show(&reply("ADJUST", END))
+            .pass(1600);
+        assert_eq!(sim.heard().answer.verdict, Verdict::Adjust);
+        assert!((50..=110).contains(&sim.asked), "{}", sim.asked);
+    }
+
+    #[test]
+    fn a_cut_alternate_screen_is_stretched_and_put_back() {
+        let mut sim = Sim::open(
+            Profile {
+                channel: Channel::None,
+                settle_ms: Default::default(),
+                ..bundled_profile("opencode")
+            },
+            Way::Message {
+                tag: TAG.to_owned(),
+            },
+        );
+        let foot = "\r\n  ┃\r\n  ┃  Plan\r\n  ╹▀▀▀▀▀▀\r\n  ctrl+p commands";
+        sim.draw("\x1b[?1049h\x1b[?2004h").show(foot).pass(500);
+        sim.show(&format!("  ┃  [Pasted ~2 lines]{foot}")).pass(500);
+        sim.show(&format!("{foot}  ■■■⬝⬝ esc interrupt")).pass(100);
+        sim.show(&format!(
+            "     the tail\r\n\r\n     VERDICT: OBJECT\r\n\r\n     ▣  Plan · M · 1.0s\r\n{foot}"
+        ))
+        .pass(500);
+        assert_eq!(sim.sizes.len(), 1);
+        sim.show(&format!(
+            "  ┃  please look\r\n  ┃  at this line of text\r\n\r\n     REVIEW: (k7q2) the head\r\n     the tail\r\n\r\n     VERDICT: OBJECT\r\n\r\n     ▣  Plan · M · 1.0s\r\n{foot}"
+        ))
+        .pass(600);
+        assert_eq!(sim.heard().answer.rationale, "the head\nthe tail");
+        assert_eq!(sim.sizes.last(), Some(&Size::new(80, 24)));
+    }
+
+    #[test]
+    fn a_command_is_typed_without_a_paste_and_ends_with_rest() {
+        let mut sim = Sim::open(plain_claude(), Way::Command);
+        sim.exchange.order.text = "/clear".to_owned();
+        sim.draw("\x1b[?2004h").show(BOX).pass(500);
+        assert_eq!(sim.typed, ["/clear"]);
+        sim.show("──────────\r\n❯ \u{a0}/clear\r\n──────────")
+            .pass(2000);
+        assert_eq!(sim.typed, ["/clear", "\r"]);
+        sim.show(&format!("❯ /clear\r\n{BOX}")).pass(1000);
+        assert_eq!(sim.exchange.ending(), Some(&Ending::Settled));
+    }
 }
