@@ -50,3 +50,11 @@ pub const PACKED_REFS_BYTES: u64 = 64 << 20;
 pub const RECORD_QUEUE_BYTES: usize = 8 * 1024 * 1024;
 /// Longest wait for a line or a file whose being written an answer depends on.
 pub const RECORD_WAIT: Duration = Duration::from_secs(1);
+/// Most that is read at once of a file an agent writes beside its screen; of more, the end is read.
+pub const CHANNEL_FILE_BYTES: u64 = 64 << 20;
+/// Most that an agent's local API may answer.
+pub const CHANNEL_BODY_BYTES: u64 = 8 << 20;
+/// Longest that connecting to an agent's local API may take.
+pub const CHANNEL_CONNECT: Duration = Duration::from_secs(1);
+/// Longest that a request to an agent's local API may take in all.
+pub const CHANNEL_REQUEST: Duration = Duration::from_secs(2);

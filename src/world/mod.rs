@@ -1,5 +1,6 @@
 //! The outside: one file per outside thing, no decisions.
 
+pub mod channel;
 pub mod clock;
 pub mod command;
 pub mod demo_trace;
