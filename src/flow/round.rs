@@ -834,6 +834,8 @@ impl<'a> Session<'a> {
             }
         };
         self.private = Some(private.clone());
+        // An agent that looks for its project upwards stops here.
+        files::make_repository(&private).map_err(broken)?;
         let own = environment::own_program().map_err(broken)?;
         let port = loopback::free_port().map_err(broken)?;
         let password = random::hex(32).map_err(broken)?;

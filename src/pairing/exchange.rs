@@ -193,6 +193,8 @@ pub struct Exchange {
     /// The last look.
     woken: Duration,
     stretched: bool,
+    /// Whether the submit key of a command was pressed once more.
+    pressed_again: bool,
     /// Whether the channel was given its time.
     heard_out: bool,
     channel: Option<ChannelText>,
@@ -216,6 +218,7 @@ impl Exchange {
             judgement: None,
             woken: now,
             stretched: false,
+            pressed_again: false,
             heard_out: false,
             channel: None,
             ending: None,
@@ -274,6 +277,7 @@ impl Exchange {
                 self.since + SHOWN,
             ]),
             Phase::Submitted { .. } => later(&[self.since + HELD, quiet, self.deadline()]),
+            Phase::Waiting if self.order.way == Way::Command => later(&[quiet, self.since + HELD, self.deadline()]),
             Phase::Waiting => {
                 let started = if self.delivered.turn_started {
                     self.deadline()
@@ -477,8 +481,14 @@ impl Exchange {
             Activity::Rest | Activity::Failed => {}
         }
         if self.order.way == Way::Command {
-            if is_still {
+            if is_still && !self.box_holds(&screen.visible()) {
                 self.end(Ending::Settled);
+            } else if is_still && now >= self.since + HELD && !self.pressed_again {
+                // A menu that opened while the command was typed took the submit key for itself.
+                self.pressed_again = true;
+                steps.push(Step::Type(b"\r".to_vec()));
+                self.enter(Phase::Waiting, now);
+                self.still.1 = now;
             }
             return;
         }

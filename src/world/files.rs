@@ -95,6 +95,19 @@ pub fn make_new_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(path)
 }
 
+/// Makes a folder the top of an empty git repository, so that nothing above it counts as part of the same project.
+pub fn make_repository(folder: &Path) -> io::Result<()> {
+    let git = folder.join(".git");
+    make_new_folder(&git)?;
+    make_new_folder(&git.join("objects"))?;
+    make_new_folder(&git.join("refs"))?;
+    write_new(&git.join("HEAD"), b"ref: refs/heads/main\n")?;
+    write_new(
+        &git.join("config"),
+        b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n",
+    )
+}
+
 /// Opens a new file, the owner's alone, for appending.
 pub fn new_file(path: &Path) -> io::Result<File> {
     OpenOptions::new()
