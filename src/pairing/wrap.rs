@@ -199,6 +199,14 @@ impl Wrap<'_> {
         if indent > hang.max(own) + carried {
             return None;
         }
+        let tail = above.text.rsplit(' ').next().unwrap_or(&above.text);
+        let gutter = above.end_col.saturating_sub(above.text.width());
+        let lead = piece.text.width() - text.width();
+        let room = above.limit.saturating_sub(gutter + lead);
+        // A word that fills a row by itself was cut inside.
+        if free == 0 && !tail.is_empty() && tail.width() >= room {
+            return Some("");
+        }
         // A sentence that ends where the row does: what follows at the same indent is taken for a line of its own.
         let hanging = self.hangs && indent > own;
         if !hanging && ends_sentence(&above.text) {
@@ -211,6 +219,8 @@ impl Wrap<'_> {
         if broken && free < first.width().unwrap_or(1) {
             return Some("");
         }
+        // What would have had to fit: the word, up to the first sign behind which it may be broken.
+        let word = &word[..self.breaks(word).next().unwrap_or(word.len())];
         // Text of wide signs is broken anywhere: what counts is its narrow start, or its first sign.
         let need = match word
             .char_indices()
@@ -232,13 +242,22 @@ impl Wrap<'_> {
         if need < free {
             return None;
         }
-        // A word that fills a row by itself was cut inside.
-        let tail = above.text.rsplit(' ').next().unwrap_or(&above.text);
-        let room = above.limit.saturating_sub(indent);
+        // So was one that fills most of it, when it is too long for any row.
+        let tail = &tail[self.breaks(tail).last().unwrap_or(0)..];
         if free == 0 && tail.width() + word.width() > room && tail.width() * 2 > room {
             return Some("");
         }
         Some(" ")
+    }
+
+    /// Places within a word at which it may be broken, in order.
+    fn breaks(&self, word: &str) -> impl Iterator<Item = usize> {
+        word.char_indices().map(|(at, _)| at).skip(1).filter(|&at| {
+            let head = &word[..at];
+            self.break_after
+                .iter()
+                .any(|sign| head.ends_with(sign.as_str()))
+        })
     }
 
     /// Nothing behind a sign that joins words, a blank behind one that stands alone.
@@ -254,6 +273,99 @@ impl Wrap<'_> {
             ""
         } else {
             " "
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of a reply without a gutter in a window of `limit` columns.
+    fn undone(wrap: &Wrap<'_>, limit: usize, rows: &[&str]) -> Vec<String> {
+        let pieces: Vec<Piece> = rows
+            .iter()
+            .enumerate()
+            .map(|(row, text)| Piece {
+                text: (*text).to_owned(),
+                end_col: text.width(),
+                limit,
+                soft: false,
+                row,
+                first: row == 0,
+            })
+            .collect();
+        let texts = wrap.undo(&pieces, |_| false);
+        texts.into_iter().map(|line| line.text).collect()
+    }
+
+    fn wrap<'a>(break_after: &'a [String], hangs: bool) -> Wrap<'a> {
+        Wrap {
+            break_after,
+            quote: "│",
+            bullet: "-",
+            hangs,
+            wide_breaks: false,
+        }
+    }
+
+    #[test]
+    fn a_line_goes_on_where_its_next_word_did_not_fit() {
+        let wrap = wrap(&[], false);
+        for (rows, lines) in [
+            (["one two", "three four"], vec!["one two", "three four"]),
+            (["one two", "threes four"], vec!["one two threes four"]),
+        ] {
+            assert_eq!(undone(&wrap, 13, &rows), lines);
+        }
+    }
+
+    #[test]
+    fn a_list_item_and_a_blank_row_begin_anew() {
+        let rows = [
+            "- one two three four",
+            "  five",
+            "- sixxxxxxxxxxxxxxxx",
+            "",
+            "x",
+        ];
+        assert_eq!(
+            undone(&wrap(&[], true), 20, &rows),
+            ["- one two three four five", "- sixxxxxxxxxxxxxxxx", "", "x"]
+        );
+    }
+
+    #[test]
+    fn a_word_that_fills_a_row_was_cut_inside() {
+        let wrap = wrap(&[], false);
+        for (rows, line) in [
+            (["src/lib.rs", "_and_more x"], "src/lib.rs_and_more x"),
+            (["│ src/lib.", "│ rs:10 x"], "> src/lib.rs:10 x"),
+        ] {
+            assert_eq!(undone(&wrap, 10, &rows), [line]);
+        }
+    }
+
+    #[test]
+    fn only_the_part_of_a_word_up_to_its_break_had_to_fit() {
+        let signs = ["/".to_owned(), "_".to_owned()];
+        for (rows, lines) in [
+            // `src/` would have fitted behind `see it`, so the row ended there.
+            (
+                ["see it", "src/library_table.rs"],
+                vec!["see it", "src/library_table.rs"],
+            ),
+            (
+                ["see it in src/", "library_table.rs"],
+                vec!["see it in src/library_table.rs"],
+            ),
+            // A word with a break inside is none that was too long for the row.
+            (
+                ["aaaaaaa abcdefghijkl", "src/library_table.rs"],
+                vec!["aaaaaaa abcdefghijkl src/library_table.rs"],
+            ),
+        ] {
+            assert_eq!(undone(&wrap(&signs, false), 20, &rows), lines);
         }
     }
 }
