@@ -9,8 +9,10 @@ pub struct Marker {
     pub label: Label,
     /// Whether list, quote or heading marks stand before the label.
     pub nested: bool,
-    /// What follows the colon, plain blanks, trimmed.
+    /// What follows the colon, trimmed, as it was written.
     pub rest: String,
+    /// The same as a reader sees it.
+    seen: String,
     /// The emphasis signs and table bars in front of `rest`'s first word.
     opened: String,
 }
@@ -33,13 +35,14 @@ const BARS: &[char] = &['│', '|'];
 /// A label stands this near the start of a line, or it is none.
 const LABEL_WITHIN: usize = 64;
 
-/// Characters that show nothing: they are left out before anything is compared.
-pub(super) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+/// Characters that show nothing: they are left out before anything is compared. Those that turn the order of others
+/// around are none of them: what they make of a line is not what its characters say.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }
 
 /// The line as a reader sees it: invisible signs gone, every kind of blank a blank, a fullwidth colon a colon.
-pub(super) fn as_seen(line: &str) -> String {
+fn as_seen(line: &str) -> String {
     line.chars()
         .filter(|&c| !is_invisible(c))
         .map(|c| match c {
@@ -85,10 +88,13 @@ impl Marker {
             .filter(|c| EMPHASIS.contains(c) || BARS.contains(c))
             .collect();
         let rest = if noise.contains(EMPHASIS) { word } else { rest };
+        let blanks = after.len() - after.trim_end().len();
+        let written = tail_of(line, rest.chars().count() + blanks).trim_end();
         Some(Self {
             label,
             nested,
-            rest: rest.to_owned(),
+            rest: written.to_owned(),
+            seen: rest.to_owned(),
             opened,
         })
     }
@@ -99,7 +105,7 @@ impl Marker {
         if self.label != Label::Verdict {
             return None;
         }
-        let rest = self.rest.trim_start_matches(EMPHASIS);
+        let rest = self.seen.trim_start_matches(EMPHASIS);
         let end = rest
             .find(|c: char| !c.is_ascii_alphabetic())
             .unwrap_or(rest.len());
@@ -119,10 +125,23 @@ impl Marker {
 
     /// Whether the line carries `tag` right behind the colon, bare or in brackets; then what follows it.
     pub fn tagged<'a>(&'a self, tag: &str) -> Option<&'a str> {
-        (self.label == Label::Review)
-            .then(|| strip_tag(&self.rest, tag))
-            .flatten()
+        let rest = (self.label == Label::Review).then(|| strip_tag(&self.seen, tag))??;
+        Some(tail_of(&self.rest, rest.chars().count()))
     }
+}
+
+/// The end of `written` that a reader sees as `count` characters.
+fn tail_of(written: &str, count: usize) -> &str {
+    let Some(skip) = count.checked_sub(1) else {
+        return "";
+    };
+    let from = written
+        .char_indices()
+        .rev()
+        .filter(|&(_, c)| !is_invisible(c))
+        .nth(skip)
+        .map_or(0, |(at, _)| at);
+    &written[from..]
 }
 
 /// Takes `tag`, bare or in brackets, off the start of `text`.
@@ -213,6 +232,8 @@ mod tests {
             "VERDICT: UNPARSED",
             "REVIEW: AGREE",
             "VERDICT: AGREÉ",
+            "VERDICT: \u{202e}EERGA",
+            "VERDICT: AG\u{202e}REE",
         ] {
             assert_eq!(verdict(line), None, "{line}");
         }
@@ -242,6 +263,12 @@ mod tests {
         ] {
             assert_eq!(Marker::parse(line).unwrap().tagged("k7q2"), None, "{line}");
         }
+        assert_eq!(
+            Marker::parse("REVIEW: （k\u{200b}7q2）这里：\u{a0}a\u{200b}b ")
+                .unwrap()
+                .tagged("k7q2"),
+            Some("这里：\u{a0}a\u{200b}b")
+        );
         assert_eq!(
             Marker::parse("REVIEW: (k7q2) (see below)")
                 .unwrap()
