@@ -48,10 +48,11 @@ impl Stream {
 /// Shortest essence by which a cut echo is told from a chance likeness, in bytes.
 const ENOUGH: usize = 12;
 
-/// The row behind the echo of `sent`: the last place it stands whole before `answered` says a reply has begun. When the
-/// top of the echo is gone, its last line decides.
+/// The row behind the echo of `sent`: the last place above row `box_at` where it stands whole before `answered` says a
+/// reply has begun. When the top of the echo is gone, its last line decides.
 pub(super) fn end(
     rows: &[Row],
+    box_at: usize,
     sent: &str,
     answered: impl Fn(std::ops::Range<usize>) -> bool,
 ) -> Option<usize> {
@@ -65,6 +66,9 @@ pub(super) fn end(
     let mut places = stream.find(&whole);
     if places.is_empty() && last.len() >= ENOUGH {
         places = stream.find(&last);
+    }
+    if places.iter().any(|&(first, _)| first < box_at) {
+        places.retain(|&(first, _)| first < box_at);
     }
     let mut found: Option<usize> = None;
     for (first, end) in places {

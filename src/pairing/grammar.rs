@@ -2,8 +2,10 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::config::{Links, ScreenRules};
-use crate::screen::{Color, Line};
+use super::marker::Marker;
+use super::wrap::is_drawn;
+use crate::config::{Links, Pattern, ScreenRules};
+use crate::screen::{Color, Line, Style};
 
 /// One row as the reader of replies sees it: a logical line with its frame cut away.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +20,67 @@ pub(super) struct Row {
     pub limit: usize,
     /// Whether a link stands in it whose label cannot be told from the text.
     pub cut_link: bool,
+    /// How it is drawn.
+    tones: Tones,
+}
+
+/// The colours of a row; whatever a style adds to them belongs to the words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Tone {
+    fg: Color,
+    bg: Color,
+    dim: bool,
+    inverse: bool,
+}
+
+impl From<Style> for Tone {
+    fn from(style: Style) -> Self {
+        Self {
+            fg: style.fg,
+            bg: style.bg,
+            dim: style.dim,
+            inverse: style.inverse,
+        }
+    }
+}
+
+/// The tone of a row's first sign, of its last one, and the one that most of it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Tones {
+    first: Tone,
+    last: Tone,
+    most: Tone,
+}
+
+impl Tones {
+    fn of(text: &str, line: &Line) -> Self {
+        let mut found: Vec<(Tone, usize)> = Vec::new();
+        let mut tones = Self::default();
+        for (at, run) in line.runs.iter().enumerate() {
+            let end = line.runs.get(at + 1).map_or(text.len(), |next| next.start);
+            let Some(part) = text.get(run.start..end.min(text.len())) else {
+                continue;
+            };
+            let signs = part.chars().filter(|c| !c.is_whitespace()).count();
+            if signs == 0 {
+                continue;
+            }
+            let tone = Tone::from(run.style);
+            if found.is_empty() {
+                tones.first = tone;
+            }
+            tones.last = tone;
+            match found.iter_mut().find(|(known, _)| *known == tone) {
+                Some((_, count)) => *count += signs,
+                None => found.push((tone, signs)),
+            }
+        }
+        tones.most = found
+            .iter()
+            .max_by_key(|&&(_, count)| count)
+            .map_or(Tone::default(), |&(tone, _)| tone);
+        tones
+    }
 }
 
 impl Row {
@@ -51,6 +114,8 @@ pub(super) enum Part {
     Unended,
     /// The input box and everything below it, status lines, the start-up picture.
     Frame,
+    /// Rows that go on like a reply where none is open: nothing tells whose they are.
+    Stray,
 }
 
 /// A run of rows that belong together.
@@ -65,6 +130,11 @@ pub(super) struct Block {
     pub bullet: usize,
 }
 
+/// Rows of text that an input box holds at most.
+const BOX_ROWS: usize = 12;
+/// Rows of text that stand below an input box at most.
+const STATUS_ROWS: usize = 4;
+
 /// Cuts the lines of a screen to rows.
 pub(super) fn rows(lines: &[Line], rules: &ScreenRules) -> Vec<Row> {
     let cut = sidebar(lines, rules);
@@ -77,12 +147,14 @@ pub(super) fn rows(lines: &[Line], rules: &ScreenRules) -> Vec<Row> {
                 _ => &line.text,
             };
             let text = text.trim_end_matches(|c: char| c.is_whitespace());
+            let tones = Tones::of(text, line);
             let width = text.width();
             let above = usize::from(line.rows.saturating_sub(1)) * cols;
             let (text, cut_link) = link(text, line, rules.links);
             Row {
                 text,
                 cut_link,
+                tones,
                 end_col: width.saturating_sub(above),
                 soft: line.rows > 1,
                 limit: cut
@@ -175,12 +247,11 @@ fn sidebar(lines: &[Line], rules: &ScreenRules) -> Option<usize> {
         return None;
     }
     let cut = usize::from(cols.checked_sub(rules.sidebar)?);
-    // Where a word crosses the edge there is no bar.
+    // Where text comes near the edge and goes on behind it there is no bar.
+    let margin = usize::from(rules.right).max(1);
     let free = lines.iter().filter(|line| line.cols == cols).all(|line| {
         let left = columns(&line.text, cut);
-        left.len() == line.text.len()
-            || left.ends_with(' ')
-            || line.text[left.len()..].starts_with(' ')
+        left.len() == line.text.len() || left.trim_end().width() + margin <= left.width()
     });
     free.then_some(cut)
 }
@@ -199,37 +270,77 @@ fn columns(text: &str, cols: usize) -> &str {
 
 /// Cuts rows to blocks by an agent's rules.
 pub(super) fn blocks(rows: &[Row], rules: &ScreenRules) -> Vec<Block> {
-    let composer = composer(rows, rules).unwrap_or(rows.len());
+    let below = input(rows, rules);
+    let end = below.as_ref().map_or(rows.len(), |below| below.row);
+    let varied = is_varied(rows);
     let mut out: Vec<Block> = Vec::new();
     let mut gutter = false;
-    for (at, row) in rows.iter().enumerate().take(composer) {
+    let mut blank = true;
+    for (at, row) in rows.iter().enumerate().take(end) {
         let in_gutter = is_gutter(row, rules);
         if row.is_blank() {
             gutter = false;
+            blank = true;
             continue;
         }
-        let start = start(row, rules, in_gutter, gutter);
+        let said = varied && out.last().is_some_and(|block| is_said(block, row, rows));
+        let start = start(row, rules, in_gutter, gutter, said);
         gutter = in_gutter;
-        match start {
-            Some(part) => out.push(open(part, at, row, rules)),
-            None => match out.last_mut() {
-                Some(last) if in_gutter || continues(last.part, rules) => last.rows.end = at + 1,
-                _ => out.push(open(loose(rules), at, row, rules)),
-            },
+        match (start, out.last_mut()) {
+            (Some(part), _) => out.push(open(part, at, row, rules)),
+            (None, Some(last)) if blank && is_stray(last.part, row, rules) => {
+                out.push(open(Part::Stray, at, row, rules));
+            }
+            (None, Some(last)) if in_gutter || continues(last.part, rules) => {
+                last.rows.end = at + 1;
+            }
+            (None, _) => out.push(open(loose(rules), at, row, rules)),
         }
+        blank = false;
     }
     for block in &mut out {
         refine(block, rows, rules);
     }
-    if composer < rows.len() {
+    if let Some(below) = below {
         out.push(Block {
-            part: Part::Frame,
-            rows: composer..rows.len(),
+            part: if below.sure { Part::Frame } else { Part::Stray },
+            rows: below.row..rows.len(),
             indent: 0,
             bullet: 0,
         });
     }
     out
+}
+
+/// Whether rows differ in their colours.
+fn is_varied(rows: &[Row]) -> bool {
+    let mut tones = rows
+        .iter()
+        .filter(|row| !row.is_blank())
+        .map(|row| row.tones.most);
+    let first = tones.next();
+    tones.any(|tone| Some(tone) != first)
+}
+
+/// Whether a row stands in the colours of the reply above it, so that the agent says it, whatever it looks like. It tells
+/// nothing where all rows have the same.
+fn is_said(block: &Block, row: &Row, rows: &[Row]) -> bool {
+    let voice = rows[block.rows.start].tones.most;
+    block.part == Part::Reply
+        && block.indent > 0
+        && row.indent() >= block.indent
+        && (row.tones.first == voice || row.tones.last == voice)
+}
+
+/// Whether a row that opens nothing stands where a reply would, behind something that ended it.
+fn is_stray(above: Part, row: &Row, rules: &ScreenRules) -> bool {
+    rules.reply.is_some()
+        && rules.indent > 0
+        && row.indent() == usize::from(rules.indent)
+        && matches!(
+            above,
+            Part::End | Part::Unended | Part::Frame | Part::Tool | Part::Stray
+        )
 }
 
 /// What a row that opens no block of its own belongs to when nothing above claims it.
@@ -247,7 +358,7 @@ fn continues(part: Part, rules: &ScreenRules) -> bool {
         Part::End | Part::Unended => false,
         // Where replies carry no sign, only the gutter or the sent text tells where they begin.
         Part::Tool | Part::Error | Part::Frame | Part::Echo => rules.reply.is_some(),
-        Part::Reply => true,
+        Part::Reply | Part::Stray => true,
     }
 }
 
@@ -259,14 +370,27 @@ fn is_gutter(row: &Row, rules: &ScreenRules) -> bool {
 }
 
 /// What block a row opens, if it opens one.
-fn start(row: &Row, rules: &ScreenRules, in_gutter: bool, was_gutter: bool) -> Option<Part> {
+fn start(
+    row: &Row,
+    rules: &ScreenRules,
+    in_gutter: bool,
+    was_gutter: bool,
+    said: bool,
+) -> Option<Part> {
     let text = &row.text;
-    let is = |pattern: &Option<crate::config::Pattern>| {
+    let opens = |pattern: &Option<Pattern>| {
         pattern
             .as_ref()
-            .is_some_and(|pattern| pattern.is_match(text))
+            .and_then(|pattern| pattern.regex().find(text))
     };
-    if rules.end.is_match(text) {
+    if said && !in_gutter {
+        return None;
+    }
+    let reply = opens(&rules.reply);
+    // A sign and a label make a reply, whatever a tool may be called.
+    if reply.is_some_and(|sign| Marker::parse(&text[sign.end()..]).is_some()) {
+        Some(Part::Reply)
+    } else if rules.end.is_match(text) {
         Some(Part::End)
     } else if rules.unended.is_match(text) {
         Some(Part::Unended)
@@ -280,9 +404,9 @@ fn start(row: &Row, rules: &ScreenRules, in_gutter: bool, was_gutter: bool) -> O
         Some(Part::Error)
     } else if rules.tool.is_match(text) {
         Some(Part::Tool)
-    } else if is(&rules.reply) {
+    } else if reply.is_some() {
         Some(Part::Reply)
-    } else if is(&rules.echo) {
+    } else if opens(&rules.echo).is_some() {
         Some(Part::Echo)
     } else {
         None
@@ -323,7 +447,7 @@ fn refine(block: &mut Block, rows: &[Row], rules: &ScreenRules) {
         }
         Part::Reply => {
             let first = body().next().map_or("", |row| row.text.as_str());
-            let is_marker = super::marker::Marker::parse(first).is_some();
+            let is_marker = Marker::parse(first).is_some();
             let child = rules.tool_child.as_ref();
             if !is_marker
                 && child.is_some_and(|child| body().skip(1).any(|row| child.is_match(&row.text)))
@@ -344,8 +468,19 @@ fn refine(block: &mut Block, rows: &[Row], rules: &ScreenRules) {
     }
 }
 
+/// Where the input box begins.
+struct Input {
+    row: usize,
+    /// Whether it can be nothing else.
+    sure: bool,
+}
+
 /// The row at which the input box begins: the last row that opens one and that nothing said follows.
 pub(super) fn composer(rows: &[Row], rules: &ScreenRules) -> Option<usize> {
+    input(rows, rules).map(|input| input.row)
+}
+
+fn input(rows: &[Row], rules: &ScreenRules) -> Option<Input> {
     let pattern = rules.composer.as_ref()?;
     let at = rows.iter().rposition(|row| pattern.is_match(&row.text))?;
     let below = &rows[at + 1..];
@@ -365,13 +500,29 @@ pub(super) fn composer(rows: &[Row], rules: &ScreenRules) -> Option<usize> {
     while top > 0 && is_gutter(&rows[top - 1], rules) && rules.gutter.is_some() {
         top -= 1;
     }
-    if top > 0
+    let lid = top > 0
         && rules
             .composer_top
             .as_ref()
-            .is_some_and(|rule| rule.is_match(&rows[top - 1].text))
-    {
-        top -= 1;
+            .is_some_and(|rule| rule.is_match(&rows[top - 1].text));
+    let row = top - usize::from(lid);
+    if rules.reply.is_some() || rules.gutter.is_some() {
+        return Some(Input { row, sure: true });
     }
-    Some(top)
+    // Where replies carry no sign, a quotation or a command that the agent shows looks like the box.
+    let text = rows[at]
+        .text
+        .trim_matches(|c: char| c.is_whitespace() || "│┃".contains(c));
+    let bare = text.chars().count() == 1;
+    let rest: Vec<&Row> = below.iter().filter(|row| !row.is_blank()).collect();
+    let boxed = lid && rest.iter().take(BOX_ROWS).any(|row| is_drawn(&row.text));
+    let free = lid || at == 0 || rows[at - 1].is_blank();
+    let says = |row: &&Row| Marker::parse(&row.text).is_some();
+    if boxed || (bare && rest.is_empty()) {
+        Some(Input { row, sure: true })
+    } else if free && rest.len() <= STATUS_ROWS && !rest.iter().any(says) {
+        Some(Input { row, sure: false })
+    } else {
+        None
+    }
 }

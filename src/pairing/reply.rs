@@ -106,9 +106,11 @@ impl Turn {
                     })
                 })
         };
+        // What stands in the input box was not sent yet.
+        let above = grammar::composer(rows, rules).unwrap_or(rows.len());
         let by_text = asked
             .sent
-            .and_then(|sent| echo::end(rows, sent, starts_reply));
+            .and_then(|sent| echo::end(rows, above, sent, starts_reply));
         let shown = || blocks.iter().filter(|block| block.part == Part::Echo);
         let (from, echo) = match (by_text, asked.sent) {
             (Some(end), _) => {
@@ -125,7 +127,7 @@ impl Turn {
         };
         let blocks = blocks
             .iter()
-            .filter(|block| block.rows.end > from && block.part != Part::Frame)
+            .filter(|block| block.rows.end > from)
             .map(|block| Block {
                 rows: block.rows.start.max(from)..block.rows.end,
                 ..block.clone()
@@ -216,7 +218,9 @@ impl Turn {
         reading.echo = self.echo;
         if let (Some(start), true) = (&start, reading.complete) {
             let span = &texts[start.at..];
-            reading.complete = !missing(span, rules, asked, rows);
+            let upto = reading.lines.map_or(0, |(_, last)| last);
+            reading.complete =
+                !missing(span, rules, asked, rows) && !self.is_broken(texts[start.at].rows.0, upto);
         }
         if reading.reason.is_some() {
             reading.complete = false;
@@ -249,11 +253,23 @@ impl Turn {
 
     /// Whether `row` is the first of what the agent said behind something else that is still on the screen.
     fn opens(&self, row: usize) -> bool {
-        self.blocks.windows(2).any(|pair| {
-            pair[1].part == Part::Reply
-                && pair[1].rows.start == row
-                && matches!(pair[0].part, Part::Tool | Part::Echo)
-        })
+        let before = |block: &&Block| block.rows.start < row && block.part != Part::Frame;
+        self.blocks
+            .iter()
+            .any(|block| block.part == Part::Reply && block.rows.start == row)
+            && self
+                .blocks
+                .iter()
+                .rfind(before)
+                .is_some_and(|block| matches!(block.part, Part::Tool | Part::Echo))
+    }
+
+    /// Whether rows that are no reply's stand between two rows of one: they may be its own all the same.
+    fn is_broken(&self, first: usize, last: usize) -> bool {
+        self.blocks
+            .iter()
+            .filter(|block| block.rows.start > first && block.rows.start < last)
+            .any(|block| block.part != Part::Reply)
     }
 }
 
@@ -325,8 +341,10 @@ struct Start {
     /// Lines that the label and the tag take away whole.
     skip: usize,
     tagged: bool,
-    /// Whether another line could be the start as well.
+    /// Whether no other line could be the start as well.
     sure: bool,
+    /// Whether it stands in a list, a quotation or a heading.
+    nested: bool,
 }
 
 /// The marker lines of a reply.
@@ -346,7 +364,7 @@ impl Found {
             if let Some(verdict) = marker.verdict() {
                 words.push((at, verdict));
             }
-            if marker.label != Label::Review || (marker.nested && !line.first) {
+            if marker.label != Label::Review {
                 continue;
             }
             let here = tag
@@ -367,7 +385,17 @@ impl Found {
                 skip,
                 tagged,
                 sure: true,
+                nested: marker.nested && !line.first,
             });
+        }
+        // A list item, a quotation or a heading is a quoted one wherever there is another.
+        let own = |start: &Start| !start.nested;
+        let tagged = starts.iter().any(|start| start.tagged);
+        if starts
+            .iter()
+            .any(|start| own(start) && start.tagged == tagged)
+        {
+            starts.retain(own);
         }
         Self { starts, words }
     }
@@ -395,7 +423,7 @@ impl Found {
             return Some((*head).clone());
         }
         let mut best = last;
-        let mut sure = true;
+        let mut sure = !last.nested || self.starts.iter().all(|start| start.nested);
         for start in all.iter().rev().skip(1) {
             let between = self
                 .words
@@ -455,6 +483,11 @@ impl Found {
         };
         let tagged = start.is_some_and(|start| start.tagged);
         let opens = start.is_some_and(|start| turn.opens(texts[start.at].rows.0));
+        // On a window of a longer text a marker line may be one that the reply quotes, its own being out of sight.
+        let seen = opens
+            || !asked.windowed
+            || turn.echo
+            || start.is_none_or(|start| texts[start.at].first);
         let end = End {
             ends: ends.map(|(_, word)| word),
             sure: ends.is_some_and(|(at, _)| !texts[at].doubtful),
@@ -472,7 +505,7 @@ impl Found {
             reason,
             rationale: body(texts, start, deciding.map(|(at, _)| at)),
             raw,
-            complete: start.is_none_or(|start| start.sure) && !end.cut,
+            complete: start.is_none_or(|start| start.sure) && seen && !end.cut,
             ambiguous,
             tagged,
             ends_with: end.ends.filter(|_| end.sure && !end.failed),

@@ -1,9 +1,10 @@
 //! Screens drawn by hand, the way each agent draws: what it was sent, what it says, its tools and its frame, wrapped at
 //! words for any width and coloured as the recordings show.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use codriver::config::bundled_profile;
+use codriver::config::{ScreenRules, bundled_profile};
 use codriver::pairing::{Asked, Reading, read};
 use codriver::screen::{Line, Screen, Size};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -301,7 +302,7 @@ impl Drawing {
             screen_rows: 50,
             ..*asked
         };
-        read(&self.lines(), &self.rules(), &asked)
+        read(&self.lines(), self.rules(), &asked)
     }
 
     /// Reads what an alternate screen of `rows` rows shows of it.
@@ -311,11 +312,13 @@ impl Drawing {
             windowed: true,
             ..*asked
         };
-        read(&self.window(rows), &self.rules(), &asked)
+        read(&self.window(rows), self.rules(), &asked)
     }
 
-    fn rules(&self) -> codriver::config::ScreenRules {
-        bundled_profile(self.agent.look().harness).screen
+    fn rules(&self) -> &'static ScreenRules {
+        static RULES: LazyLock<[ScreenRules; 3]> =
+            LazyLock::new(|| AGENTS.map(|agent| bundled_profile(agent.look().harness).screen));
+        &RULES[self.agent as usize]
     }
 }
 
