@@ -11,7 +11,8 @@ use vt100::capture::RowContents;
 use super::Size;
 use super::guard::{self, Panicked};
 use super::history::History;
-use super::row::RowReader;
+use super::overhang::Overhangs;
+use super::row::{Row, RowReader, read_screen};
 use super::scan::{Piece, Scanner};
 
 /// Bytes after which the screen is cloned again; more for a screen so large that a clone costs more than that.
@@ -31,6 +32,7 @@ pub(super) struct Emulator {
 #[derive(Debug)]
 struct Sink {
     history: History,
+    overhangs: Overhangs,
     reader: RowReader,
     bell: bool,
     cols: u16,
@@ -55,7 +57,9 @@ impl vt100::Callbacks for Sink {
             self.skip -= 1;
             return;
         }
-        let row = self.reader.read(&contents, self.cols, self.soft);
+        let row = self
+            .reader
+            .read(&contents, &self.overhangs, self.cols, self.soft);
         self.history.push(row);
         self.pushed += 1;
     }
@@ -74,6 +78,7 @@ impl Emulator {
         let (rows, cols) = sides(size);
         let sink = Sink {
             history: History::new(scrollback),
+            overhangs: Overhangs::default(),
             reader: RowReader::default(),
             bell: false,
             cols: size.cols,
@@ -109,6 +114,21 @@ impl Emulator {
     /// The rows that left the top.
     pub(super) fn history_mut(&mut self) -> &mut History {
         &mut self.parser.callbacks_mut().history
+    }
+
+    /// The rows of a screen, this one's or an earlier state of it.
+    pub(super) fn rows(&self, screen: &vt100::Screen) -> Vec<Row> {
+        read_screen(screen, self.overhangs())
+    }
+
+    /// What hangs on rows.
+    pub(super) fn overhangs(&self) -> &Overhangs {
+        &self.parser.callbacks().overhangs
+    }
+
+    /// What hangs on rows.
+    pub(super) fn overhangs_mut(&mut self) -> &mut Overhangs {
+        &mut self.parser.callbacks_mut().overhangs
     }
 
     /// Changes the size.
@@ -199,6 +219,7 @@ impl Emulator {
         let sink = self.parser.callbacks_mut();
         let sink = Sink {
             history: std::mem::replace(&mut sink.history, History::new(0)),
+            overhangs: std::mem::take(&mut sink.overhangs),
             reader: RowReader::default(),
             bell: sink.bell,
             cols: size.cols,

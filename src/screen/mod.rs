@@ -12,6 +12,7 @@ mod guard;
 mod history;
 mod line;
 mod modes;
+mod overhang;
 mod palette;
 mod row;
 mod scan;
@@ -25,7 +26,7 @@ pub use palette::{Palette, Rgb};
 use std::time::Duration;
 
 use self::frame::{Frame, Held};
-use self::row::{Joiner, read_screen};
+use self::row::{Joiner, Row};
 use self::scan::Scanner;
 use self::terminal::{FrameStep, Terminal};
 use crate::limits;
@@ -194,7 +195,7 @@ impl Screen {
                 joiner.push(row);
             }
         }
-        for row in &read_screen(self.shown()) {
+        for row in &self.rows() {
             joiner.push(row);
         }
         let mut lines = joiner.finish();
@@ -209,10 +210,24 @@ impl Screen {
     /// The logical lines of the rows on the screen, blank ones too: their `rows` add up to the rows of the screen.
     pub fn visible(&self) -> Vec<Line> {
         let mut joiner = Joiner::default();
-        for row in &read_screen(self.shown()) {
+        for row in &self.terminal.emulator.rows(self.shown()) {
             joiner.push(row);
         }
         joiner.finish()
+    }
+
+    /// The rows of the screen and those a lower window has no room for.
+    fn rows(&self) -> Vec<Row> {
+        let (above, below, joined) = self.terminal.cut_rows();
+        let mut rows = above;
+        rows.extend(self.terminal.emulator.rows(self.shown()));
+        if !below.is_empty()
+            && let Some(last) = rows.last_mut()
+        {
+            last.wrapped = joined;
+        }
+        rows.extend(below);
+        rows
     }
 
     /// The mark of now.

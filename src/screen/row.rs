@@ -8,6 +8,7 @@ use vt100::capture::{BasicFormattedCaptureRange, BasicFormattedCaptureState, Row
 
 use super::Cell as Shown;
 use super::line::{Color, Line, Run, Style};
+use super::overhang::{self, Overhangs, is_mark};
 
 /// Stands in the last column when a wide character did not fit there and wrapped, so that the emulator marks the row
 /// as wrapped. It is no text. A private-use character of one column; the child cannot print it (`Terminal::put`).
@@ -30,6 +31,17 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// Makes a row of text and runs.
+    pub(super) fn new(text: &str, runs: &[(u32, Style)], wrapped: bool, cols: u16) -> Self {
+        let plain = runs.iter().all(|(_, style)| *style == Style::default());
+        Self {
+            text: text.into(),
+            runs: if plain { Box::default() } else { runs.into() },
+            wrapped,
+            cols,
+        }
+    }
+
     /// Whether nothing stands in the row.
     pub(super) fn is_blank(&self) -> bool {
         self.text.bytes().all(|b| b == b' ')
@@ -104,14 +116,21 @@ pub(super) struct RowReader {
 
 impl RowReader {
     /// Reads one row. `soft`: the caller knows that the row leaves because its text ran on.
-    pub(super) fn read(&mut self, contents: &RowContents<'_>, cols: u16, soft: bool) -> Row {
+    pub(super) fn read(
+        &mut self,
+        contents: &RowContents<'_>,
+        overhangs: &Overhangs,
+        cols: u16,
+        soft: bool,
+    ) -> Row {
         let mut state = BasicFormattedCaptureState::new();
         self.cells.style = Style::default();
+        self.cells.marks = !overhangs.is_empty();
         contents
             .write_formatted_basic(&mut self.cells, &mut state)
             .expect("reading a row refuses nothing");
         let wrapped = self.cells.col >= cols && (soft || is_wrapped(contents, &mut state));
-        self.cells.take(wrapped, cols)
+        self.cells.take(wrapped, cols, overhangs)
     }
 }
 
@@ -132,10 +151,14 @@ fn is_wrapped(contents: &RowContents<'_>, state: &mut BasicFormattedCaptureState
 }
 
 /// Reads all rows of a screen.
-pub(super) fn read_screen(screen: &vt100::Screen) -> Vec<Row> {
+pub(super) fn read_screen(screen: &vt100::Screen, overhangs: &Overhangs) -> Vec<Row> {
     let (rows, cols) = screen.size();
     let mut reader = ScreenReader {
-        cells: Cells::default(),
+        cells: Cells {
+            marks: !overhangs.is_empty(),
+            ..Cells::default()
+        },
+        overhangs,
         wrapped: (0..rows.get()).map(|row| screen.row_wrapped(row)).collect(),
         rows: Vec::with_capacity(usize::from(rows.get())),
         cols: cols.get(),
@@ -146,18 +169,19 @@ pub(super) fn read_screen(screen: &vt100::Screen) -> Vec<Row> {
     reader.finish(usize::from(rows.get()))
 }
 
-struct ScreenReader {
+struct ScreenReader<'a> {
     cells: Cells,
+    overhangs: &'a Overhangs,
     wrapped: Vec<bool>,
     rows: Vec<Row>,
     cols: u16,
 }
 
-impl ScreenReader {
+impl ScreenReader<'_> {
     /// Ends the row that is being read.
     fn end_row(&mut self) {
         let wrapped = self.is_wrapped();
-        let row = self.cells.take(wrapped, self.cols);
+        let row = self.cells.take(wrapped, self.cols, self.overhangs);
         self.rows.push(row);
     }
 
@@ -173,7 +197,7 @@ impl ScreenReader {
     }
 }
 
-impl fmt::Write for ScreenReader {
+impl fmt::Write for ScreenReader<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if self.cells.col >= self.cols && !self.cells.escaped && !text.starts_with('\x1b') {
             self.end_row();
@@ -208,24 +232,24 @@ struct Cells {
     /// Inside a style sequence, which comes in bits.
     escaped: bool,
     codes: Vec<u16>,
+    /// Marks are looked for.
+    marks: bool,
+    /// Contents of the cell that carries a mark, and the end of the text there.
+    marked: Option<(Box<str>, usize)>,
 }
 
 impl Cells {
-    fn take(&mut self, wrapped: bool, cols: u16) -> Row {
-        let plain = self
-            .runs
-            .iter()
-            .all(|(_, style)| *style == Style::default());
-        let row = Row {
-            text: self.text.as_str().into(),
-            runs: if plain {
-                Box::default()
-            } else {
-                self.runs.as_slice().into()
-            },
-            wrapped,
-            cols,
-        };
+    fn take(&mut self, mut wrapped: bool, cols: u16, overhangs: &Overhangs) -> Row {
+        if let Some((contents, end)) = self.marked.take()
+            && let Some(overhang) = overhangs.of(&contents)
+            && self.text[end..].trim_matches(' ').is_empty()
+        {
+            self.text.truncate(end);
+            self.runs.retain(|(start, _)| (*start as usize) < end);
+            overhang::append(&mut self.text, &mut self.runs, &overhang.cells);
+            wrapped |= overhang.wrapped;
+        }
+        let row = Row::new(&self.text, &self.runs, wrapped, cols);
         self.text.clear();
         self.runs.clear();
         self.col = 0;
@@ -233,24 +257,15 @@ impl Cells {
     }
 
     fn cell(&mut self, contents: &str) {
-        let width = width(contents);
-        self.col += width;
-        if contents.starts_with(FILLER) {
-            return;
-        }
-        if self
-            .runs
-            .last()
-            .is_none_or(|(_, style)| *style != self.style)
-        {
-            let start = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
-            self.runs.push((start, self.style));
-        }
-        if let Some(marks) = contents.strip_prefix(REPLACEMENT) {
-            self.text.push('\u{fffd}');
-            self.text.push_str(marks);
-        } else {
-            self.text.push_str(contents);
+        self.col += width(contents);
+        if self.marks && contents.contains(is_mark) {
+            if !contents.starts_with(FILLER) {
+                let plain = contents.replace(is_mark, "");
+                push(&mut self.text, &mut self.runs, &plain, self.style);
+            }
+            self.marked = Some((contents.into(), self.text.len()));
+        } else if !contents.starts_with(FILLER) {
+            push(&mut self.text, &mut self.runs, contents, self.style);
         }
     }
 
@@ -298,27 +313,61 @@ impl fmt::Write for Cells {
     }
 }
 
+/// Appends the contents of a cell.
+pub(super) fn push(text: &mut String, runs: &mut Vec<(u32, Style)>, contents: &str, style: Style) {
+    if runs.last().is_none_or(|(_, last)| *last != style) {
+        let start = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        runs.push((start, style));
+    }
+    if contents.is_empty() {
+        text.push(' ');
+    } else if let Some(marks) = contents.strip_prefix(REPLACEMENT) {
+        text.push('\u{fffd}');
+        text.push_str(marks);
+    } else {
+        text.push_str(contents);
+    }
+}
+
 /// A cell as it is drawn.
 pub(super) fn cell(cell: &vt100::Cell, col: u16) -> Shown<'_> {
     let text = match cell.contents() {
         "" => " ",
         text if text.starts_with(FILLER) => " ",
         text if text.starts_with(REPLACEMENT) => "\u{fffd}",
-        text => text,
+        text => text.trim_end_matches(is_mark),
     };
     Shown {
         col,
         width: if cell.is_wide() { 2 } else { 1 },
         text,
-        style: Style {
-            fg: color(cell.fgcolor()),
-            bg: color(cell.bgcolor()),
-            bold: cell.bold(),
-            dim: cell.dim(),
-            italic: cell.italic(),
-            underline: cell.underline(),
-            inverse: cell.inverse(),
-        },
+        style: style(cell),
+    }
+}
+
+/// The style of a cell.
+pub(super) fn style(cell: &vt100::Cell) -> Style {
+    Style {
+        fg: color(cell.fgcolor()),
+        bg: color(cell.bgcolor()),
+        bold: cell.bold(),
+        dim: cell.dim(),
+        italic: cell.italic(),
+        underline: cell.underline(),
+        inverse: cell.inverse(),
+    }
+}
+
+/// The style new text gets.
+pub(super) fn pen(screen: &vt100::Screen) -> Style {
+    Style {
+        fg: color(screen.fgcolor()),
+        bg: color(screen.bgcolor()),
+        bold: screen.bold(),
+        dim: screen.dim(),
+        italic: screen.italic(),
+        underline: screen.underline(),
+        inverse: screen.inverse(),
     }
 }
 
@@ -397,7 +446,7 @@ mod tests {
     }
 
     fn texts(screen: &vt100::Screen) -> Vec<(String, bool)> {
-        read_screen(screen)
+        read_screen(screen, &Overhangs::default())
             .into_iter()
             .map(|row| (row.text.into_string(), row.wrapped))
             .collect()
@@ -444,7 +493,7 @@ mod tests {
             ..Style::default()
         };
         assert_eq!(
-            *read_screen(&screen)[0].runs,
+            *read_screen(&screen, &Overhangs::default())[0].runs,
             [
                 (0, Style::default()),
                 (1, bold),

@@ -5,6 +5,8 @@
 
 use std::io::Write as _;
 
+use super::line::{Color, Style};
+
 /// Whether the crate does the right thing with these parameters as they are.
 pub(super) fn is_plain(params: &[u8]) -> bool {
     let mut numbers = Numbers { rest: params };
@@ -70,6 +72,31 @@ impl Numbers<'_> {
         self.rest = &[];
         Some(Some(number))
     }
+}
+
+/// Writes the sequence that sets a style, whatever was set before.
+pub(super) fn write(style: &Style, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"\x1b[0");
+    for (on, code) in [
+        (style.bold, ";1"),
+        (style.dim, ";2"),
+        (style.italic, ";3"),
+        (style.underline, ";4"),
+        (style.inverse, ";7"),
+    ] {
+        if on {
+            out.extend_from_slice(code.as_bytes());
+        }
+    }
+    for (color, which) in [(style.fg, 38), (style.bg, 48)] {
+        match color {
+            Color::Default => Ok(()),
+            Color::Idx(i) => write!(out, ";{which};5;{i}"),
+            Color::Rgb(r, g, b) => write!(out, ";{which};2;{r};{g};{b}"),
+        }
+        .expect("a vector takes every byte");
+    }
+    out.push(b'm');
 }
 
 /// Writes the sequences that do what these parameters ask for, as far as a cell can show it.

@@ -6,6 +6,7 @@
 mod charset;
 mod put;
 mod query;
+mod resize;
 mod tabs;
 
 pub(super) use self::query::is_query;
@@ -13,14 +14,15 @@ pub(super) use self::query::is_query;
 use std::collections::BTreeMap;
 
 use self::charset::Charsets;
+use self::resize::CutRows;
 use self::tabs::Tabs;
 use super::csi::Csi;
 use super::emulator::Emulator;
 use super::modes::{KeyStack, Modes};
 use super::palette::Palette;
-use super::row::read_screen;
+use super::row;
 use super::scan::{Piece, Scanner};
-use super::{Changes, Size, sgr};
+use super::{Changes, Size, Style, sgr};
 
 /// Bytes handed to the emulator in one go, about.
 const RUN_BYTES: usize = 32 * 1024;
@@ -60,6 +62,8 @@ pub(super) struct Terminal {
     origin: bool,
     /// Scroll region, first and last row.
     region: (u16, u16),
+    /// What a lower window has no room for, on either screen.
+    cut: [Option<CutRows>; 2],
     /// Private modes as XTSAVE kept them.
     kept_modes: BTreeMap<u32, bool>,
     /// The last character printed, for REP.
@@ -90,6 +94,7 @@ impl Terminal {
             autowrap: true,
             origin: false,
             region: (0, size.rows - 1),
+            cut: [None, None],
             kept_modes: BTreeMap::new(),
             last: None,
             title: String::new(),
@@ -188,25 +193,17 @@ impl Terminal {
         }
     }
 
-    /// Changes the size.
-    pub(super) fn resize(&mut self, size: Size) {
-        if size == self.size {
-            return;
-        }
-        // Else the crate counts the rows that left and puts as many blank ones on top of a taller screen.
-        self.emulator.process(b"\x1b[3J");
-        self.emulator.resize(size);
-        self.size = size;
-        self.region = (0, size.rows - 1);
-        self.changes.drawn = true;
-    }
-
     /// Hands bytes on as they are.
     fn pass(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.emulator.process(bytes);
-            self.changes.drawn = true;
+            self.note_drawn();
         }
+    }
+
+    fn note_drawn(&mut self) {
+        self.changes.drawn = true;
+        self.cut[self.screen_index()] = None;
     }
 
     /// Whether the crate does with this piece what a terminal does.
@@ -533,7 +530,7 @@ impl Terminal {
         if self.modes.alternate_screen {
             return;
         }
-        let mut rows = read_screen(self.emulator.screen());
+        let mut rows = self.emulator.rows(self.emulator.screen());
         let kept = rows
             .iter()
             .rposition(|row| !row.is_blank())
@@ -602,36 +599,14 @@ impl Terminal {
             bytes.extend_from_slice(format!("\x1b[{row}H").as_bytes());
             bytes.resize(bytes.len() + usize::from(cols), b'E');
         }
-        bytes.extend_from_slice(format!("\x1b[H{pen}").as_bytes());
+        bytes.extend_from_slice(b"\x1b[H");
+        sgr::write(&pen, &mut bytes);
         self.pass(&bytes);
     }
 
-    /// The sequence that sets the attributes in force.
-    fn pen(&self) -> String {
-        let screen = self.emulator.screen();
-        let mut codes = String::from("\x1b[0");
-        for (on, code) in [
-            (screen.bold(), ";1"),
-            (screen.dim(), ";2"),
-            (screen.italic(), ";3"),
-            (screen.underline(), ";4"),
-            (screen.inverse(), ";7"),
-        ] {
-            if on {
-                codes.push_str(code);
-            }
-        }
-        for (color, which) in [(screen.fgcolor(), 38), (screen.bgcolor(), 48)] {
-            match color {
-                vt100::Color::Default => {}
-                vt100::Color::Idx(i) => codes.push_str(&format!(";{which};5;{i}")),
-                vt100::Color::Rgb(r, g, b) => {
-                    codes.push_str(&format!(";{which};2;{r};{g};{b}"));
-                }
-            }
-        }
-        codes.push('m');
-        codes
+    /// The attributes in force.
+    fn pen(&self) -> Style {
+        row::pen(self.emulator.screen())
     }
 
     fn tab(&mut self, count: u32) {

@@ -5,6 +5,7 @@ use std::io::Write as _;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::super::overhang::is_mark;
 use super::super::row::{FILLER, REPLACEMENT};
 use super::Terminal;
 
@@ -89,6 +90,9 @@ impl Terminal {
                 '\u{fffd}' | FILLER | REPLACEMENT => REPLACEMENT,
                 c => c,
             };
+            if is_mark(c) {
+                continue;
+            }
             let width = match c.width() {
                 Some(width) => u16::try_from(width.min(2)).unwrap_or(2),
                 None => continue,
@@ -122,12 +126,15 @@ impl Terminal {
     }
 
     fn flush(&mut self, out: &mut Vec<u8>) {
+        if out.is_empty() {
+            return;
+        }
         if self.size.rows == 1 {
             self.emulator.process_soft(out);
         } else {
             self.emulator.process(out);
         }
-        self.changes.drawn |= !out.is_empty();
+        self.note_drawn();
         out.clear();
     }
 
@@ -169,7 +176,7 @@ fn needs_care(c: char) -> bool {
         // Latin to before Hangul; arrows to geometric shapes but for the few emoji; box drawing.
         '\0'..='\u{10ff}' | '\u{2010}'..='\u{2319}' | '\u{2500}'..='\u{25fc}' => false,
         EMOJI | '\u{fffd}' | FILLER | REPLACEMENT => true,
-        c => c.width().is_some_and(|width| width > 1),
+        c => is_mark(c) || c.width().is_some_and(|width| width > 1),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::super::csi::Csi;
 use super::super::palette::write_rgb;
 use super::super::scan::Piece;
+use super::super::sgr;
 use super::Terminal;
 use crate::limits;
 
@@ -201,7 +202,11 @@ impl Terminal {
         } else if let Some(what) = body.strip_prefix(b"$q") {
             let (top, bottom) = self.region;
             let answer = match what {
-                b"m" => self.pen().trim_start_matches("\x1b[").to_owned(),
+                b"m" => {
+                    let mut bytes = Vec::new();
+                    sgr::write(&self.pen(), &mut bytes);
+                    String::from_utf8_lossy(&bytes[2..]).into_owned()
+                }
                 b"r" => format!("{};{}r", top + 1, bottom + 1),
                 _ => {
                     self.reply("\x1bP0$r\x1b\\");
