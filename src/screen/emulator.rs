@@ -273,3 +273,89 @@ fn units(bytes: &[u8]) -> Vec<Vec<u8>> {
     }
     units
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes vt100 0.18.1 panic on a screen of 80 by 24 (terminal.md 2).
+    const BREAKS: &str = "\x1b[24;80H\u{2764}\u{fe0f}\x1b[23;80HX";
+
+    fn texts(emulator: &Emulator) -> Vec<String> {
+        let shown = emulator.rows(emulator.screen());
+        emulator
+            .history()
+            .since(0)
+            .chain(&shown)
+            .map(|row| row.text.to_string())
+            .filter(|text| !text.is_empty())
+            .collect()
+    }
+
+    fn emulator() -> Emulator {
+        Emulator::new(Size { cols: 80, rows: 24 }, 1000)
+    }
+
+    #[test]
+    fn the_reproducer_still_breaks_the_crate() {
+        guard::install();
+        let (rows, cols) = sides(Size { cols: 80, rows: 24 });
+        let mut parser = vt100::Parser::new(rows, cols, 0);
+        assert_eq!(
+            guard::call(|| parser.process(BREAKS.as_bytes())),
+            Err(Panicked)
+        );
+    }
+
+    #[test]
+    fn a_panic_costs_the_piece_that_made_it() {
+        let mut emulator = emulator();
+        emulator.process(b"\x1b[Hhello");
+        emulator.process(format!("\x1b[2;1Hbefore{BREAKS}\x1b[3;1Hafter").as_bytes());
+        emulator.process(b"\x1b[4;1Hlater");
+        assert_eq!(emulator.losses(), 1);
+        let texts = texts(&emulator);
+        for text in ["hello", "before", "after", "later"] {
+            assert!(texts.iter().any(|row| row == text), "{text} in {texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_panic_neither_doubles_nor_drops_rows_of_the_history() {
+        let mut emulator = emulator();
+        let lines = |from: usize, to: usize| -> String {
+            (from..to)
+                .map(|n| format!("\x1b[24;1H\r\nline {n}"))
+                .collect()
+        };
+        emulator.process(lines(0, 100).as_bytes());
+        let bytes = format!("{}{BREAKS}{}", lines(100, 200), lines(200, 300));
+        emulator.process(bytes.as_bytes());
+        emulator.process(lines(300, 400).as_bytes());
+        let texts: Vec<String> = texts(&emulator)
+            .into_iter()
+            .filter(|text| text.starts_with("line"))
+            .filter_map(|text| text.split("  ").next().map(str::to_owned))
+            .collect();
+        let wanted: Vec<String> = (0..400).map(|n| format!("line {n}")).collect();
+        assert_eq!(texts, wanted);
+        assert_eq!(emulator.losses(), 1);
+    }
+
+    #[test]
+    fn the_state_that_no_row_shows_survives_a_panic() {
+        let mut emulator = emulator();
+        emulator.process(b"\x1b[5;9H\x1b7\x1b[1;31m\x1b[2;4r");
+        emulator.process(BREAKS.as_bytes());
+        emulator.process(b"\x1b8x");
+        assert_eq!(emulator.cursor(), (4, 9));
+    }
+
+    #[test]
+    fn a_screen_full_of_panics_stays_a_screen() {
+        let mut emulator = emulator();
+        emulator.process(BREAKS.repeat(50).as_bytes());
+        emulator.process(b"\x1b[Hstill here");
+        assert!(texts(&emulator)[0].starts_with("still here"));
+    }
+}

@@ -93,7 +93,7 @@ pub(super) fn is_mark(c: char) -> bool {
 /// A row with all that belongs to it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FullRow {
-    /// Its cells, up to the last one that is not a plain blank.
+    /// Its cells, up to the last one that was written to.
     pub(super) cells: Vec<FullCell>,
     /// The terminal went on in the next row by itself.
     pub(super) wrapped: bool,
@@ -239,11 +239,11 @@ fn read_row(screen: &vt100::Screen, at: u16, overhangs: &Overhangs) -> FullRow {
             width: if cell.is_wide() { 2 } else { 1 },
         });
     }
-    // A row ends with its last cell that is neither a plain blank nor the gap before a wide character.
+    // A row ends with its last cell that was written to, but for the gap before a wide character.
     let end = |cells: &[FullCell]| {
         cells
             .iter()
-            .rposition(|cell| !cell.is_blank() && !cell.text.starts_with(FILLER))
+            .rposition(|cell| !cell.text.is_empty() && !cell.text.starts_with(FILLER))
             .map_or(0, |last| last + 1)
     };
     let used = end(&row.cells);

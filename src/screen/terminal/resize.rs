@@ -60,7 +60,13 @@ impl Terminal {
     /// Reads the screen in use and makes room: rows leave it at the top as long as the cursor does not.
     fn before(&mut self, size: Size, index: usize) -> Before {
         let mut rows = overhang::read(self.emulator.screen(), self.emulator.overhangs());
-        let (row, col) = self.emulator.cursor();
+        let (row, mut col) = self.emulator.cursor();
+        if col >= self.size.cols
+            && let Some(full) = rows.get(usize::from(row))
+        {
+            // Behind the last column is behind all that hangs on the row.
+            col = col.max(u16::try_from(full.width()).unwrap_or(u16::MAX));
+        }
         let mut cut = self.cut[index].take().unwrap_or_default();
         let lost = usize::from(self.size.rows.saturating_sub(size.rows));
         if lost == 0 {

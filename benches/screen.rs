@@ -1,0 +1,115 @@
+//! How fast the screen takes bytes, beside the emulator crate with as much scrollback of its own.
+//!
+//! The ratio counts, not the numbers: both take the same bytes, in chunks as a pty gives them, in the same run.
+
+use std::hint::black_box;
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use codriver::screen::{Screen, Size};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+const COLS: u16 = 100;
+const ROWS: u16 = 50;
+const SCROLLBACK: usize = 10_000;
+/// Bytes of one read of a pty.
+const CHUNK: usize = 16 * 1024;
+const BYTES: usize = 4 * 1024 * 1024;
+
+/// Repeats numbered pieces until there are enough bytes.
+fn stream(piece: impl Fn(usize) -> String) -> Vec<u8> {
+    let mut out = Vec::with_capacity(BYTES + 64 * 1024);
+    let mut n = 0;
+    while out.len() < BYTES {
+        out.extend_from_slice(piece(n).as_bytes());
+        n += 1;
+    }
+    out
+}
+
+fn ascii() -> Vec<u8> {
+    stream(|n| {
+        let text = "the quick brown fox jumps over the lazy dog and the dog sleeps on while it rains";
+        format!("{n:06} {}\r\n", &text[n % 20..])
+    })
+}
+
+fn colour() -> Vec<u8> {
+    stream(|n| {
+        let (a, b) = (n % 256, n * 7 % 256);
+        format!(
+            "\x1b[38;5;{a}mlet\x1b[0m \x1b[1;32mvalue{n}\x1b[0m = \x1b[38;2;{a};{b};80m\"text\"\x1b[39m; \x1b[2m// a remark\x1b[22m\r\n"
+        )
+    })
+}
+
+/// Frames that draw every row anew, as an agent on the alternate screen does.
+fn redraw() -> Vec<u8> {
+    stream(|n| {
+        let mut frame = String::from("\x1b[?2026h\x1b[?25l");
+        for row in 1..=ROWS {
+            let word = (n + usize::from(row)) % 97;
+            frame.push_str(&format!(
+                "\x1b[{row};1H\x1b[38;5;{word}m│\x1b[0m item {word:04} of the list \x1b[1mbold\x1b[22m and the rest of the row\x1b[K"
+            ));
+        }
+        frame.push_str("\x1b[?25h\x1b[?2026l");
+        frame
+    })
+}
+
+fn unicode() -> Vec<u8> {
+    stream(|n| {
+        let text = "● Die Prüfung läuft → 3 Dateien geändert · 検査中です、しばらくお待ちください ✓ ─── ├─ naïve café ❤\u{fe0f} 🎉";
+        format!("{n:05} {text}\r\n")
+    })
+}
+
+fn crate_alone() -> vt100::Parser {
+    let side = |n| NonZeroU16::new(n).expect("a bench gives sizes");
+    vt100::Parser::new(side(ROWS), side(COLS), SCROLLBACK)
+}
+
+fn feed(c: &mut Criterion) {
+    for (name, bytes) in [
+        ("ascii", ascii()),
+        ("colour", colour()),
+        ("redraw", redraw()),
+        ("unicode", unicode()),
+    ] {
+        let mut group = c.benchmark_group(name);
+        group.throughput(Throughput::Bytes(bytes.len() as u64));
+        group.sample_size(10);
+        group.measurement_time(Duration::from_secs(3));
+        group.bench_function("vt100", |b| {
+            let mut parser = crate_alone();
+            b.iter(|| {
+                for chunk in bytes.chunks(CHUNK) {
+                    parser.process(black_box(chunk));
+                }
+            });
+        });
+        group.bench_function("screen", |b| {
+            let mut screen = Screen::new(Size::new(COLS, ROWS), SCROLLBACK);
+            b.iter(|| {
+                for chunk in bytes.chunks(CHUNK) {
+                    screen.feed(black_box(chunk), Duration::ZERO);
+                }
+            });
+        });
+        group.finish();
+    }
+}
+
+fn read(c: &mut Criterion) {
+    let mut screen = Screen::new(Size::new(COLS, ROWS), SCROLLBACK);
+    screen.feed(&colour(), Duration::ZERO);
+    let mut group = c.benchmark_group("read");
+    group.sample_size(20);
+    group.bench_function("lines", |b| b.iter(|| black_box(screen.lines())));
+    group.bench_function("visible", |b| b.iter(|| black_box(screen.visible())));
+    group.finish();
+}
+
+criterion_group!(benches, feed, read);
+criterion_main!(benches);
