@@ -29,7 +29,8 @@ fn stream(piece: impl Fn(usize) -> String) -> Vec<u8> {
 
 fn ascii() -> Vec<u8> {
     stream(|n| {
-        let text = "the quick brown fox jumps over the lazy dog and the dog sleeps on while it rains";
+        let text =
+            "the quick brown fox jumps over the lazy dog and the dog sleeps on while it rains";
         format!("{n:06} {}\r\n", &text[n % 20..])
     })
 }

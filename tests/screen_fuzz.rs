@@ -63,7 +63,14 @@ fn anything(dice: &mut Dice, size: Size, out: &mut Vec<u8>) {
     match dice.below(24) {
         0..=7 => out.extend_from_slice(dice.pick(&TEXTS).as_bytes()),
         8 | 9 => {
-            out.extend_from_slice(dice.pick(&[&b"\r\n"[..], b"\n", b"\r", b"\t", b"\x08", b"\x0b"]))
+            out.extend_from_slice(dice.pick(&[
+                &b"\r\n"[..],
+                b"\n",
+                b"\r",
+                b"\t",
+                b"\x08",
+                b"\x0b",
+            ]));
         }
         10..=13 => {
             let last = dice.pick(FINALS);
@@ -307,13 +314,7 @@ fn run(seeds: std::ops::Range<u64>) -> u64 {
                 run_anything(seed)
             }
         });
-        match lost {
-            Ok(lost) => lossy += u64::from(lost > 0),
-            Err(panic) => {
-                eprintln!("seed {seed}");
-                std::panic::resume_unwind(panic);
-            }
-        }
+        lossy += u64::from(lost.unwrap_or_else(|_| panic!("seed {seed}")) > 0);
     }
     lossy
 }

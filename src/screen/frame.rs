@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::csi::Csi;
 use super::scan::Piece;
-use super::terminal::is_query;
+use super::terminal::{Passing, is_query};
 use crate::limits;
 
 /// Bytes of a frame that are held back.
@@ -62,6 +62,17 @@ impl Frame {
     /// Whether its bytes are held back.
     pub(super) fn is_held(&self) -> bool {
         matches!(self.state, State::Held { .. })
+    }
+
+    /// Takes in what is neither a step of a frame nor a question at the start of `bytes`; gives its length.
+    pub(super) fn hold_plain(&mut self, bytes: &[u8]) -> usize {
+        let State::Held { bytes: held, .. } = &mut self.state else {
+            return 0;
+        };
+        let room = (FRAME_BYTES + 1).saturating_sub(held.len());
+        let (length, _) = Passing::ALL.length(&bytes[..bytes.len().min(room)]);
+        held.extend_from_slice(&bytes[..length]);
+        length
     }
 
     /// Takes a piece in, or says what has to happen before it.
@@ -135,6 +146,12 @@ impl Frame {
             State::Drawn(_) => (Vec::new(), None),
         }
     }
+}
+
+/// Whether the end of the frame that was just opened is in `bytes`. The usual spelling only: ESC begins a sequence
+/// wherever it stands, so these bytes are an end, while another spelling is found by holding the frame back.
+pub(super) fn ends_in(bytes: &[u8]) -> bool {
+    memchr::memmem::find(bytes, b"\x1b[?2026l").is_some()
 }
 
 /// Whether a piece opens (`true`) or ends (`false`) a frame.

@@ -131,7 +131,7 @@ impl Screen {
                     break;
                 }
             } else if let Some(step) = self.terminal.advance(&mut self.scanner, bytes, &mut at) {
-                self.step(step, now);
+                self.step(step, &bytes[at..], now);
             } else {
                 break;
             }
@@ -309,6 +309,9 @@ impl Screen {
     /// Holds pieces back until the frame ends, a question comes, or no piece is left (`false`).
     fn hold(&mut self, bytes: &[u8], at: &mut usize, now: Duration) -> bool {
         while let Some(frame) = &mut self.frame {
+            if self.scanner.is_idle() {
+                *at += frame.hold_plain(&bytes[*at..]);
+            }
             let Some((piece, _)) = self.scanner.next(bytes, at) else {
                 return false;
             };
@@ -335,11 +338,14 @@ impl Screen {
         true
     }
 
-    fn step(&mut self, step: FrameStep, now: Duration) {
+    fn step(&mut self, step: FrameStep, rest: &[u8], now: Duration) {
         match step {
             FrameStep::Open if self.frame.is_none() => {
-                self.frame = Some(Frame::open(now));
                 self.terminal.in_frame = true;
+                // A frame whose end is at hand need not be held back: nobody looks in between.
+                if !frame::ends_in(rest) {
+                    self.frame = Some(Frame::open(now));
+                }
             }
             FrameStep::Open => {}
             FrameStep::Close => Self::close(&mut self.frame, &mut self.terminal),

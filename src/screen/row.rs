@@ -227,6 +227,8 @@ struct Cells {
     text: String,
     runs: Vec<(u32, Style)>,
     style: Style,
+    /// The run of this style has begun.
+    begun: bool,
     /// Columns passed.
     col: u16,
     /// Inside a style sequence, which comes in bits.
@@ -253,10 +255,17 @@ impl Cells {
         self.text.clear();
         self.runs.clear();
         self.col = 0;
+        self.begun = false;
         row
     }
 
     fn cell(&mut self, contents: &str) {
+        if let [byte] = contents.as_bytes() {
+            self.col += 1;
+            self.begin_run();
+            self.text.push(char::from(*byte));
+            return;
+        }
         self.col += width(contents);
         if self.marks && contents.contains(is_mark) {
             if !contents.starts_with(FILLER) {
@@ -266,6 +275,16 @@ impl Cells {
             self.marked = Some((contents.into(), self.text.len()));
         } else if !contents.starts_with(FILLER) {
             push(&mut self.text, &mut self.runs, contents, self.style);
+        }
+    }
+
+    /// Begins a run when the style is another one.
+    fn begin_run(&mut self) {
+        if !std::mem::replace(&mut self.begun, true)
+            && self.runs.last().is_none_or(|(_, last)| *last != self.style)
+        {
+            let start = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+            self.runs.push((start, self.style));
         }
     }
 
@@ -285,6 +304,7 @@ impl Cells {
                 b';' => self.codes.push(0),
                 b'm' => {
                     self.escaped = false;
+                    self.begun = false;
                     apply(&mut self.style, &self.codes);
                 }
                 _ => {}

@@ -120,6 +120,11 @@ impl Found {
 }
 
 impl Scanner {
+    /// Whether the next byte begins a piece.
+    pub(super) fn is_idle(&self) -> bool {
+        self.state == State::Ground && (self.kept.is_empty() || self.spent)
+    }
+
     /// Gives the next piece of `bytes` from `at` on and moves `at` behind it. The flag says whether the piece is
     /// exactly the bytes passed over. `None`: what is left is the beginning of a piece, kept for the next call, and
     /// `at` stands before it.

@@ -1,9 +1,10 @@
 //! What stands between the child's bytes and the emulator: it does what the crate lacks with what the crate has
 //! (terminal.md 2 and 3), keeps the modes, and answers what the child asks.
 //!
-//! Pieces the crate does right are not touched: they are told apart by `passes` and handed on in long runs.
+//! What the crate does right is not touched: `passing` tells it apart, and it is handed on in long runs.
 
 mod charset;
+mod passing;
 mod put;
 mod query;
 mod resize;
@@ -14,6 +15,8 @@ pub(super) use self::query::is_query;
 use std::collections::BTreeMap;
 
 use self::charset::Charsets;
+pub(super) use self::passing::Passing;
+use self::put::last_printed;
 use self::resize::CutRows;
 use self::tabs::Tabs;
 use super::csi::Csi;
@@ -151,25 +154,29 @@ impl Terminal {
     ) -> Option<FrameStep> {
         let mut from = *at;
         loop {
-            let begin = *at;
-            let Some((piece, whole)) = scanner.next(bytes, at) else {
-                self.pass(&bytes[from..begin]);
-                return None;
-            };
-            if whole && self.passes(&piece) {
+            if scanner.is_idle() {
+                let window = &bytes[*at..bytes.len().min(*at + RUN_BYTES)];
+                let (length, text) = self.passing().length(window);
+                if !text.is_empty() {
+                    self.last = last_printed(&window[text]).or(self.last);
+                }
+                *at += length;
                 if *at - from >= RUN_BYTES {
                     self.pass(&bytes[from..*at]);
                     from = *at;
                 }
-                continue;
+                if length == window.len() && *at < bytes.len() {
+                    continue;
+                }
             }
+            let begin = *at;
+            let Some((piece, _)) = scanner.next(bytes, at) else {
+                self.pass(&bytes[from..begin]);
+                return None;
+            };
             self.pass(&bytes[from..begin]);
             from = *at;
-            if self.passes(&piece) {
-                let mut bytes = Vec::new();
-                piece.write(&mut bytes);
-                self.pass(&bytes);
-            } else if let Some(step) = self.act(&piece) {
+            if let Some(step) = self.take(&piece) {
                 return Some(step);
             }
         }
@@ -182,15 +189,15 @@ impl Terminal {
         while self.advance(&mut scanner, bytes, &mut at).is_some() {}
     }
 
-    /// Takes one piece, whatever it says of frames.
-    pub(super) fn take(&mut self, piece: &Piece<'_>) {
-        if self.passes(piece) {
-            let mut bytes = Vec::new();
-            piece.write(&mut bytes);
-            self.pass(&bytes);
-        } else {
-            self.act(piece);
+    /// Takes one piece.
+    pub(super) fn take(&mut self, piece: &Piece<'_>) -> Option<FrameStep> {
+        if let Piece::Csi(bytes) | Piece::Escape(bytes) = piece
+            && self.passing().length(bytes).0 == bytes.len()
+        {
+            self.pass(bytes);
+            return None;
         }
+        self.act(piece)
     }
 
     /// Hands bytes on as they are.
@@ -206,18 +213,14 @@ impl Terminal {
         self.cut[self.screen_index()] = None;
     }
 
-    /// Whether the crate does with this piece what a terminal does.
-    fn passes(&mut self, piece: &Piece<'_>) -> bool {
-        match *piece {
-            Piece::Text(text) => self.text_passes(text),
-            Piece::Control(byte) => match byte {
-                0x0e | 0x0f => false,
-                b'\t' => self.tabs.is_default(),
-                _ => true,
-            },
-            Piece::Escape(bytes) => bytes == b"\x1bM",
-            Piece::Csi(bytes) => csi_passes(bytes),
-            Piece::String { .. } | Piece::Lost => false,
+    /// What the crate may take as it is in the present state.
+    fn passing(&self) -> Passing {
+        Passing {
+            text: self.autowrap
+                && !self.insert
+                && !self.charsets.is_drawing()
+                && self.size.rows > 1,
+            tabs: self.tabs.is_default(),
         }
     }
 
@@ -247,7 +250,7 @@ impl Terminal {
         match byte {
             0x0e => self.charsets.shift(1),
             0x0f => self.charsets.shift(0),
-            b'\t' => self.tab(1),
+            b'\t' if !self.tabs.is_default() => self.tab(1),
             _ => self.pass(&[byte]),
         }
     }
@@ -705,19 +708,4 @@ fn visible(bytes: &[u8]) -> String {
         .filter(|c| !c.is_control())
         .take(TITLE_CHARS)
         .collect()
-}
-
-/// Whether the crate does this sequence right as it stands.
-fn csi_passes(bytes: &[u8]) -> bool {
-    let Some((last, params)) = bytes.get(2..).and_then(<[u8]>::split_last) else {
-        return false;
-    };
-    match last {
-        b'm' => sgr::is_plain(params),
-        b'A'..=b'H' | b'f' | b'K'..=b'M' | b'P' | b'S' | b'T' | b'X' | b'@' | b'd' | b'`' => {
-            params.iter().all(|b| matches!(b, b'0'..=b'9' | b';'))
-        }
-        b'J' => matches!(params, b"" | b"0" | b"1"),
-        _ => false,
-    }
 }

@@ -10,39 +10,69 @@ use super::super::row::{FILLER, REPLACEMENT};
 use super::Terminal;
 
 /// Asks for the emoji form, which may be wider than the character before it.
-const EMOJI: char = '\u{fe0f}';
+pub(super) const EMOJI: char = '\u{fe0f}';
 /// What the crate lets a cell hold before it drops what is appended.
 const CELL_BYTES: usize = 18;
 
 impl Terminal {
-    /// Whether the crate prints this text right wherever the cursor is.
-    pub(super) fn text_passes(&mut self, text: &[u8]) -> bool {
-        let plain = self.autowrap
-            && !self.insert
-            && !self.charsets.is_drawing()
-            && self.size.rows > 1
-            && (self.tabs.is_default() || !text.contains(&b'\t'));
-        if !plain {
-            return false;
-        }
-        if text.is_ascii() {
-            if let Some(last) = text.iter().rev().find(|b| matches!(b, 0x20..=0x7e)) {
-                self.last = Some(char::from(*last));
+    /// Prints text: line by line as it is, where the crate gets it right, else character by character.
+    pub(super) fn text(&mut self, text: &[u8]) {
+        let passing = self.passing();
+        for line in text.split_inclusive(|b| *b == b'\n') {
+            if passing.text && (passing.tabs || !line.contains(&b'\t')) && self.fits(line) {
+                self.last = last_printed(line).or(self.last);
+                self.pass(line);
+            } else {
+                self.text_slowly(line);
             }
-            return true;
         }
-        let Ok(text) = std::str::from_utf8(text) else {
+    }
+
+    /// Whether no character of a line comes to where the crate prints it wrong.
+    fn fits(&self, line: &[u8]) -> bool {
+        let Ok(line) = std::str::from_utf8(line) else {
             return false;
         };
-        if text.chars().any(needs_care) {
-            return false;
+        let cols = self.size.cols;
+        let (_, mut col) = self.emulator.cursor();
+        // After U+FE0F the column is this one or the one before.
+        let mut exact = true;
+        for c in line.chars() {
+            let width = match c {
+                '\r' => {
+                    (col, exact) = (0, true);
+                    continue;
+                }
+                '\u{8}' => {
+                    col = col.saturating_sub(1);
+                    continue;
+                }
+                '\t' => {
+                    col = (col - col % 8 + 8).min(cols - 1);
+                    continue;
+                }
+                '\u{fffd}' | FILLER | REPLACEMENT => return false,
+                EMOJI => {
+                    exact = false;
+                    1
+                }
+                c if is_mark(c) => return false,
+                c => u16::try_from(c.width().unwrap_or(0).min(2)).unwrap_or(2),
+            };
+            if col + width > cols {
+                if !exact || col < cols || c == EMOJI {
+                    return false;
+                }
+                col = 0;
+            } else if !exact && col + width == cols {
+                return false;
+            }
+            col += width;
         }
-        self.last = last_printed(text).or(self.last);
         true
     }
 
-    /// Prints text piece by piece.
-    pub(super) fn text(&mut self, text: &[u8]) {
+    fn text_slowly(&mut self, text: &[u8]) {
         for chunk in text.utf8_chunks() {
             let mut rest = chunk.valid();
             while !rest.is_empty() {
@@ -81,7 +111,7 @@ impl Terminal {
 
     /// Prints characters as they are.
     pub(super) fn put_mapped(&mut self, text: &str) {
-        self.last = last_printed(text).or(self.last);
+        self.last = last_printed(text.as_bytes()).or(self.last);
         let cols = self.size.cols;
         let mut out = Vec::with_capacity(text.len());
         let (_, mut col) = self.emulator.cursor();
@@ -170,36 +200,21 @@ fn push(out: &mut Vec<u8>, c: char) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// Whether a character is one the crate may print wrong.
-fn needs_care(c: char) -> bool {
-    match c {
-        // Latin to before Hangul; arrows to geometric shapes but for the few emoji; box drawing.
-        '\0'..='\u{10ff}' | '\u{2010}'..='\u{2319}' | '\u{2500}'..='\u{25fc}' => false,
-        EMOJI | '\u{fffd}' | FILLER | REPLACEMENT => true,
-        c => is_mark(c) || c.width().is_some_and(|width| width > 1),
-    }
-}
-
-/// The last character that takes up a column.
-fn last_printed(text: &str) -> Option<char> {
-    text.chars()
-        .rev()
-        .find(|c| c.width().is_some_and(|width| width > 0))
+/// The last character in `text` that takes up a column.
+pub(super) fn last_printed(text: &[u8]) -> Option<char> {
+    let tail = &text[text.len().saturating_sub(64)..];
+    let begin = tail.iter().position(|b| !(0x80..0xc0).contains(b))?;
+    let find = |text: &str| {
+        text.chars()
+            .rev()
+            .find(|c| c.width().is_some_and(|width| width > 0))
+    };
+    find(&String::from_utf8_lossy(&tail[begin..])).or_else(|| find(&String::from_utf8_lossy(text)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_ranges_taken_for_narrow_hold_no_wide_character() {
-        for c in ('\0'..='\u{10ff}')
-            .chain('\u{2010}'..='\u{2319}')
-            .chain('\u{2500}'..='\u{25fc}')
-        {
-            assert!(c.width().is_none_or(|width| width < 2), "{c:?}");
-        }
-    }
 
     #[test]
     fn the_stand_ins_take_one_column() {
