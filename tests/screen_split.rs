@@ -162,6 +162,38 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 1..40).prop_map(|pieces| pieces.concat())
 }
 
+/// Output as a program writes that knows nothing of terminals: this is where rows are known from their bytes.
+fn output() -> impl Strategy<Value = Vec<u8>> {
+    let text = proptest::sample::select(LINES).prop_map(str::to_owned);
+    let runs = proptest::collection::vec(
+        prop_oneof![
+            4 => "[ -~]{1,30}",
+            2 => proptest::sample::select(&["é", "─│┌", "世界", "❤\u{fe0f}", "e\u{301}\u{302}", "1\u{fe0f}\u{20e3}", "🎉", "\t", "👨‍👩‍👧"][..])
+                .prop_map(str::to_owned),
+            2 => proptest::sample::select(&["\x1b[m", "\x1b[1;31m", "\x1b[48;2;1;2;3m", "\x1b[K", "\x1b[7;38;5;9m", "\x1b[22;27m"][..])
+                .prop_map(str::to_owned),
+        ],
+        0..12,
+    )
+    .prop_map(|runs| runs.concat() + "\r\n");
+    let odd = proptest::sample::select(
+        &[
+            "\x1b[H",
+            "\x1b[2A",
+            "\x1b[2J",
+            "\n",
+            "\r",
+            "\u{fffd}",
+            "\x1b[?2026h",
+            "\x1b[?2026l",
+            "\x1b[4m",
+        ][..],
+    )
+    .prop_map(str::to_owned);
+    proptest::collection::vec(prop_oneof![8 => text, 24 => runs, 1 => odd], 1..120)
+        .prop_map(|lines| lines.concat().into_bytes())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -189,5 +221,21 @@ proptest! {
         prop_assert_eq!(&play(size, &chunks), &whole);
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
         prop_assert_eq!(&play(size, &single), &whole);
+    }
+
+    #[test]
+    fn rows_known_from_their_bytes_are_the_rows_drawn(
+        bytes in output(),
+        cols in 2u16..=250,
+        rows in 2u16..12,
+        chunk in 200usize..5000,
+    ) {
+        let size = Size::new(cols, rows);
+        // Single bytes never hold lines enough for any of them to be known.
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        let drawn = play(size, &single);
+        prop_assert_eq!(&play(size, &[&bytes]), &drawn);
+        let chunks: Vec<&[u8]> = bytes.chunks(chunk).collect();
+        prop_assert_eq!(&play(size, &chunks), &drawn);
     }
 }

@@ -11,12 +11,15 @@ use vt100::capture::RowContents;
 use super::Size;
 use super::guard::{self, Panicked};
 use super::history::History;
+use super::known::Known;
 use super::overhang::Overhangs;
-use super::row::{Row, RowReader, read_screen};
+use super::row::{self, Row, RowReader, read_screen};
 use super::scan::{Piece, Scanner};
 
 /// Bytes after which the screen is cloned again; more for a screen so large that a clone costs more than that.
 const JOURNAL_BYTES: usize = 256 * 1024;
+/// Lines in one batch from which on it pays to know rows from their bytes.
+const KNOWN_LINES: usize = 8;
 /// Pieces that may break one replay before it is given up.
 const BROKEN_PIECES: usize = 8;
 
@@ -25,6 +28,8 @@ pub(super) struct Emulator {
     parser: vt100::Parser<Sink>,
     saved: vt100::Screen,
     journal: Vec<u8>,
+    /// The scroll region is the whole screen.
+    region_full: bool,
     losses: u32,
 }
 
@@ -34,6 +39,7 @@ struct Sink {
     history: History,
     overhangs: Overhangs,
     reader: RowReader,
+    known: Known,
     bell: bool,
     cols: u16,
     /// The row that leaves now is the one whose text runs on.
@@ -57,9 +63,10 @@ impl vt100::Callbacks for Sink {
             self.skip -= 1;
             return;
         }
-        let row = self
-            .reader
-            .read(&contents, &self.overhangs, self.cols, self.soft);
+        let row = self.known.leave().unwrap_or_else(|| {
+            self.reader
+                .read(&contents, &self.overhangs, self.cols, self.soft)
+        });
         self.history.push(row);
         self.pushed += 1;
     }
@@ -80,6 +87,7 @@ impl Emulator {
             history: History::new(scrollback),
             overhangs: Overhangs::default(),
             reader: RowReader::default(),
+            known: Known::default(),
             bell: false,
             cols: size.cols,
             soft: false,
@@ -92,6 +100,7 @@ impl Emulator {
             parser,
             saved,
             journal: Vec::new(),
+            region_full: true,
             losses: 0,
         }
     }
@@ -134,6 +143,7 @@ impl Emulator {
     /// Changes the size.
     pub(super) fn resize(&mut self, size: Size) {
         let (rows, cols) = sides(size);
+        self.known().end();
         let parser = &mut self.parser;
         parser.callbacks_mut().cols = size.cols;
         if guard::call(|| parser.set_size(rows, cols)) == Err(Panicked) {
@@ -161,6 +171,79 @@ impl Emulator {
 
     /// Feeds whole pieces.
     pub(super) fn process(&mut self, bytes: &[u8]) {
+        let mut rest = &bytes[self.process_known(bytes)..];
+        if rest.is_empty() {
+            return;
+        }
+        let begun = self.begin_known(rest);
+        if self.known().is_active() {
+            let followed = begun + self.known().follow(&rest[begun..]);
+            self.feed(&rest[begun..followed]);
+            rest = &rest[followed..];
+            if rest.is_empty() {
+                return;
+            }
+            self.known().end();
+        } else {
+            rest = &rest[begun..];
+        }
+        self.feed(rest);
+    }
+
+    /// Feeds the bytes as far as rows stay known, which are also those the crate prints right; gives how many.
+    pub(super) fn process_known(&mut self, bytes: &[u8]) -> usize {
+        if !self.known().is_active() {
+            return 0;
+        }
+        let followed = self.known().follow(bytes);
+        self.feed(&bytes[..followed]);
+        if followed < bytes.len() {
+            self.known().end();
+        }
+        followed
+    }
+
+    /// Says whether the whole screen scrolls.
+    pub(super) fn set_region_full(&mut self, full: bool) {
+        self.region_full = full;
+    }
+
+    /// Whether the rows of the screen are known from their bytes.
+    pub(super) fn knows_rows(&self) -> bool {
+        self.parser.callbacks().known.is_active()
+    }
+
+    fn known(&mut self) -> &mut Known {
+        &mut self.parser.callbacks_mut().known
+    }
+
+    /// Feeds the bytes up to where rows become known, if there are so many lines that it pays; gives how many.
+    fn begin_known(&mut self, bytes: &[u8]) -> usize {
+        let (rows, cols) = self.parser.screen().size();
+        let last = rows.get() - 1;
+        if last == 0
+            || !self.region_full
+            || self.cursor().0 != last
+            || self.parser.screen().alternate_screen()
+            || memchr::memchr_iter(b'\n', bytes).take(KNOWN_LINES).count() < KNOWN_LINES
+        {
+            return 0;
+        }
+        let line = memchr::memchr(b'\n', bytes).unwrap_or(0);
+        self.feed(&bytes[..line]);
+        let before = self.history().end();
+        let foot = self.cursor().0 == last;
+        self.feed(b"\n");
+        // A row left, so the last one is blank.
+        let scrolled = self.history().end() != before;
+        if foot && scrolled && self.cursor() == (last, 0) {
+            let style = row::pen(self.parser.screen());
+            self.known().begin(rows.get(), cols.get(), style);
+        }
+        line + 1
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
@@ -221,6 +304,7 @@ impl Emulator {
             history: std::mem::replace(&mut sink.history, History::new(0)),
             overhangs: std::mem::take(&mut sink.overhangs),
             reader: RowReader::default(),
+            known: Known::default(),
             bell: sink.bell,
             cols: size.cols,
             soft: sink.soft,

@@ -19,9 +19,6 @@ pub(super) struct Panicked;
 
 /// Installs the hook, once.
 pub(super) fn install() {
-    if std::thread::panicking() {
-        return;
-    }
     HOOK.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {

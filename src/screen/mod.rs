@@ -3,13 +3,15 @@
 //! `vt100` does the cells. Everything it lacks, and everything a child may ask of a terminal, is added here, behind
 //! one type, so that the same tests could run on another crate. The way of a byte: `scan` cuts the stream into whole
 //! pieces; `frame` holds a synchronized frame back; `terminal` does what the crate cannot, answers, and hands the
-//! rest on; `emulator` guards the crate; `history` keeps the rows that leave the top.
+//! rest on; `emulator` guards the crate; `history` keeps the rows that leave the top, which are read off the crate
+//! (`row`) or, for speed, off the bytes (`known`); `overhang` keeps what a narrower window would cut.
 
 mod csi;
 mod emulator;
 mod frame;
 mod guard;
 mod history;
+mod known;
 mod line;
 mod modes;
 mod overhang;

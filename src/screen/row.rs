@@ -415,7 +415,7 @@ fn width(contents: &str) -> u16 {
 }
 
 /// Applies the codes the emulator writes for a change of style.
-fn apply(style: &mut Style, codes: &[u16]) {
+pub(super) fn apply(style: &mut Style, codes: &[u16]) {
     let mut codes = codes.iter().copied();
     let byte = |code: u16| u8::try_from(code).unwrap_or(u8::MAX);
     while let Some(code) = codes.next() {

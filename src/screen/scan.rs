@@ -420,6 +420,25 @@ fn string_end(kind: u8, body: &[u8]) -> Option<usize> {
     memchr::memchr(SUB, before).or(stop)
 }
 
+/// Where the printable ASCII that starts at `at` ends.
+pub(super) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes[at..].first_chunk::<8>() {
+        let word = u64::from_ne_bytes(*word);
+        // Some byte is a control or not ASCII; a borrow may say so of a harmless one, which only costs time.
+        let odd = word.wrapping_sub(0x2020_2020_2020_2020)
+            | word
+            | word.wrapping_add(0x0101_0101_0101_0101);
+        if odd & 0x8080_8080_8080_8080 != 0 {
+            break;
+        }
+        at += 8;
+    }
+    while let Some(0x20..=0x7e) = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
 /// Length of the character at the end of `bytes` that is begun and not finished.
 fn unfinished(bytes: &[u8]) -> usize {
     let tail = &bytes[bytes.len().saturating_sub(3)..];
@@ -465,6 +484,18 @@ mod tests {
 
     const MIXED: &[u8] = "aé世\r\n\x1b[1;31mred\x1b[\n2J\x1b]0;títle\x07\x1b]8;;x\x1b\\y\x1b(0q\x0e\x0f\x1b7\x1bP+q5\x1b\\\x1b]cut\x18z\x1b]x\x1b[K\x1b[3\x1b[4m\x1b\x1bM\x1b[3é\x1bé🖼\x1b_G\x07a\x1b\\"
         .as_bytes();
+
+    #[test]
+    fn plain_text_ends_at_the_first_other_byte() {
+        for other in [0x00, 0x07, 0x1b, 0x1f, 0x7f, 0x80, 0xc3, 0xff] {
+            for place in 0..20 {
+                let mut bytes = [b'~'; 24];
+                bytes[place] = other;
+                assert_eq!(plain_end(&bytes, 0), place);
+            }
+        }
+        assert_eq!(plain_end(b"ab cd", 1), 5);
+    }
 
     #[test]
     fn pieces_come_out_whole() {

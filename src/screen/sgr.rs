@@ -7,70 +7,57 @@ use std::io::Write as _;
 
 use super::line::{Color, Style};
 
-/// Whether the crate does the right thing with these parameters as they are.
+/// Whether the crate does the right thing with these parameters (digits and semicolons, or anything else) as they are.
 pub(super) fn is_plain(params: &[u8]) -> bool {
-    let mut numbers = Numbers { rest: params };
-    let mut count = 0;
-    while let Some(number) = numbers.next() {
-        count += 1;
-        let wanted = match number {
-            Some(0..=4 | 7 | 22..=24 | 27 | 30..=37 | 39 | 40..=47 | 49 | 90..=97 | 100..=107) => 0,
-            Some(38 | 48) => match numbers.next() {
-                Some(Some(5)) => 1,
-                Some(Some(2)) => 3,
-                _ => return false,
-            },
-            _ => return false,
-        };
-        if wanted > 0 {
-            count += 1;
-        }
-        for _ in 0..wanted {
-            if !matches!(numbers.next(), Some(Some(0..=255))) {
-                return false;
-            }
-            count += 1;
-        }
+    /// What the next number has to be.
+    #[derive(Clone, Copy)]
+    enum Next {
+        Attribute,
+        Kind,
+        Components(u8),
     }
-    // The parser below keeps 32 parameters.
-    count <= 30
-}
-
-/// The parameters one by one; `Some(None)` is one that is not a plain number.
-struct Numbers<'a> {
-    rest: &'a [u8],
-}
-
-impl Numbers<'_> {
-    #[expect(
-        clippy::option_option,
-        reason = "the end and an odd parameter are different things"
-    )]
-    fn next(&mut self) -> Option<Option<u32>> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let mut number = 0u32;
-        for (i, byte) in self.rest.iter().enumerate() {
-            match byte {
-                b'0'..=b'9' => {
-                    number = number
-                        .saturating_mul(10)
-                        .saturating_add(u32::from(byte - b'0'));
-                }
-                b';' => {
-                    // An empty last parameter is a zero, which changes nothing after a reset and resets otherwise.
-                    self.rest = &self.rest[i + 1..];
-                    if self.rest.is_empty() {
-                        return Some(None);
-                    }
-                    return Some(Some(number));
-                }
-                _ => return Some(None),
+    let mut next = Next::Attribute;
+    let mut count = 0;
+    let mut number = 0u32;
+    let mut empty = params.is_empty();
+    if empty {
+        return true;
+    }
+    let mut at = 0;
+    loop {
+        let byte = params.get(at).copied();
+        match byte {
+            Some(digit @ b'0'..=b'9') => {
+                number = number
+                    .saturating_mul(10)
+                    .saturating_add(u32::from(digit - b'0'));
+                empty = false;
             }
+            Some(b';') | None => {
+                next = match (next, number) {
+                    (Next::Attribute, 38 | 48) => Next::Kind,
+                    (
+                        Next::Attribute,
+                        0..=4 | 7 | 22..=24 | 27 | 30..=37 | 39..=47 | 49 | 90..=97 | 100..=107,
+                    ) => Next::Attribute,
+                    (Next::Kind, 5) => Next::Components(1),
+                    (Next::Kind, 2) => Next::Components(3),
+                    (Next::Components(1), 0..=255) => Next::Attribute,
+                    (Next::Components(left), 0..=255) => Next::Components(left - 1),
+                    _ => return false,
+                };
+                count += 1;
+                number = 0;
+                if byte.is_none() {
+                    // An empty last parameter is a zero to us and to the crate, but rare enough to be written out.
+                    // The parser below keeps 32 parameters.
+                    return matches!(next, Next::Attribute) && !empty && count <= 30;
+                }
+                empty = true;
+            }
+            Some(_) => return false,
         }
-        self.rest = &[];
-        Some(Some(number))
+        at += 1;
     }
 }
 

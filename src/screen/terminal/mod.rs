@@ -170,11 +170,20 @@ impl Terminal {
                 }
             }
             let begin = *at;
-            let Some((piece, _)) = scanner.next(bytes, at) else {
+            let Some((piece, whole)) = scanner.next(bytes, at) else {
                 self.pass(&bytes[from..begin]);
                 return None;
             };
             self.pass(&bytes[from..begin]);
+            if whole
+                && let Piece::Text(text) = piece
+                && !self.emulator.knows_rows()
+                && self.text_fits(text)
+            {
+                self.last = last_printed(text).or(self.last);
+                from = begin;
+                continue;
+            }
             from = *at;
             if let Some(step) = self.take(&piece) {
                 return Some(step);
@@ -502,12 +511,18 @@ impl Terminal {
             return;
         }
         let place = |n: u32| u16::try_from(n - 1).unwrap_or(u16::MAX);
-        self.region = (place(top), place(bottom));
+        self.note_region((place(top), place(bottom)));
         self.emit(format_args!("\x1b[{top};{bottom}r"));
         // The crate leaves the cursor at the top of the region; home is the top of the screen without origin mode.
         if !self.origin {
             self.pass(b"\x1b[H");
         }
+    }
+
+    fn note_region(&mut self, region: (u16, u16)) {
+        self.region = region;
+        self.emulator
+            .set_region_full(region == (0, self.size.rows - 1));
     }
 
     /// ED. What 2 clears off the main screen goes to the scrollback first; 3 empties that.
@@ -564,7 +579,7 @@ impl Terminal {
         self.insert = false;
         self.autowrap = true;
         self.origin = false;
-        self.region = (0, self.size.rows - 1);
+        self.note_region((0, self.size.rows - 1));
         self.kept_modes.clear();
         self.last = None;
         self.note_modes(&before);
@@ -584,7 +599,7 @@ impl Terminal {
         self.autowrap = true;
         self.origin = false;
         self.charsets = Charsets::default();
-        self.region = (0, self.size.rows - 1);
+        self.note_region((0, self.size.rows - 1));
         self.pass(b"\x1b[m\x1b[?6l\x1b[r\x1b[H");
         self.save_cursor();
         self.restate(row, col);
@@ -595,7 +610,7 @@ impl Terminal {
     fn fill(&mut self) {
         let Size { cols, rows } = self.size;
         let pen = self.pen();
-        self.region = (0, rows - 1);
+        self.note_region((0, rows - 1));
         self.origin = false;
         let mut bytes = b"\x1b[m\x1b[?6l\x1b[r".to_vec();
         for row in 1..=rows {

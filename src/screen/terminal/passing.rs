@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::super::overhang::is_mark;
 use super::super::row::{FILLER, REPLACEMENT};
+use super::super::scan::plain_end;
 use super::super::sgr;
 use super::put::EMOJI;
 
@@ -57,17 +58,9 @@ impl Passing {
     /// Where the text that starts at `at` stops passing.
     fn text_end(self, bytes: &[u8], mut at: usize) -> usize {
         loop {
-            while let Some(word) = bytes[at..].first_chunk::<8>() {
-                let word = u64::from_ne_bytes(*word);
-                // Some byte is a control or not ASCII; a borrow may say so of a harmless one, which only costs time.
-                let odd = (word.wrapping_sub(0x2020_2020_2020_2020) | word) & 0x8080_8080_8080_8080;
-                if odd != 0 {
-                    break;
-                }
-                at += 8;
-            }
+            at = plain_end(bytes, at);
             match bytes.get(at) {
-                Some(0x20..=0x7f | b'\r' | b'\n' | 0x07 | 0x08 | 0x0b | 0x0c) => at += 1,
+                Some(0x7f | b'\r' | b'\n' | 0x07 | 0x08 | 0x0b | 0x0c) => at += 1,
                 Some(b'\t') if self.tabs => at += 1,
                 Some(0x80..) => match narrow(&bytes[at..]) {
                     Some(length) => at += length,

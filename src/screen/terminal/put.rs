@@ -5,42 +5,71 @@ use std::io::Write as _;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::super::known::CELL_BYTES;
 use super::super::overhang::is_mark;
 use super::super::row::{FILLER, REPLACEMENT};
 use super::Terminal;
 
 /// Asks for the emoji form, which may be wider than the character before it.
 pub(super) const EMOJI: char = '\u{fe0f}';
-/// What the crate lets a cell hold before it drops what is appended.
-const CELL_BYTES: usize = 18;
-
 impl Terminal {
+    /// Whether text goes by without the crate printing any of it wrong, from where the cursor is.
+    pub(super) fn text_fits(&self, text: &[u8]) -> bool {
+        let (_, col) = self.emulator.cursor();
+        self.fits(text, (col, true)).is_some()
+    }
+
     /// Prints text: line by line as it is, where the crate gets it right, else character by character.
     pub(super) fn text(&mut self, text: &[u8]) {
         let passing = self.passing();
-        for line in text.split_inclusive(|b| *b == b'\n') {
-            if passing.text && (passing.tabs || !line.contains(&b'\t')) && self.fits(line) {
-                self.last = last_printed(line).or(self.last);
-                self.pass(line);
-            } else {
-                self.text_slowly(line);
-            }
+        let known = if passing.text && passing.tabs {
+            self.emulator.process_known(text)
+        } else {
+            0
+        };
+        if known > 0 {
+            self.last = last_printed(&text[..known]).or(self.last);
+            self.note_drawn();
         }
+        let text = &text[known..];
+        let mut from = 0;
+        let mut at = 0;
+        let mut place = (self.emulator.cursor().1, true);
+        for line in text.split_inclusive(|b| *b == b'\n') {
+            let end = at + line.len();
+            if let Some(after) = self.fits(line, place) {
+                place = after;
+            } else {
+                self.pass_text(&text[from..at]);
+                self.text_slowly(line);
+                place = (self.emulator.cursor().1, true);
+                from = end;
+            }
+            at = end;
+        }
+        self.pass_text(&text[from..]);
     }
 
-    /// Whether no character of a line comes to where the crate prints it wrong.
-    fn fits(&self, line: &[u8]) -> bool {
-        let Ok(line) = std::str::from_utf8(line) else {
-            return false;
-        };
+    fn pass_text(&mut self, text: &[u8]) {
+        self.last = last_printed(text).or(self.last);
+        self.pass(text);
+    }
+
+    /// Whether no character of a text comes to where the crate prints it wrong, when it begins at `place`: a column,
+    /// and whether it is certain (after U+FE0F it is this one or the one before). Gives the place where it ends.
+    fn fits(&self, text: &[u8], place: (u16, bool)) -> Option<(u16, bool)> {
+        let passing = self.passing();
+        if !passing.text || !passing.tabs && text.contains(&b'\t') {
+            return None;
+        }
+        let text = std::str::from_utf8(text).ok()?;
         let cols = self.size.cols;
-        let (_, mut col) = self.emulator.cursor();
-        // After U+FE0F the column is this one or the one before.
-        let mut exact = true;
-        for c in line.chars() {
+        let (mut col, mut certain) = place;
+        for c in text.chars() {
             let width = match c {
+                ' '..='~' => 1,
                 '\r' => {
-                    (col, exact) = (0, true);
+                    (col, certain) = (0, true);
                     continue;
                 }
                 '\u{8}' => {
@@ -51,25 +80,25 @@ impl Terminal {
                     col = (col - col % 8 + 8).min(cols - 1);
                     continue;
                 }
-                '\u{fffd}' | FILLER | REPLACEMENT => return false,
+                '\u{fffd}' | FILLER | REPLACEMENT => return None,
                 EMOJI => {
-                    exact = false;
+                    certain = false;
                     1
                 }
-                c if is_mark(c) => return false,
+                c if is_mark(c) => return None,
                 c => u16::try_from(c.width().unwrap_or(0).min(2)).unwrap_or(2),
             };
             if col + width > cols {
-                if !exact || col < cols || c == EMOJI {
-                    return false;
+                if !certain || col < cols || c == EMOJI {
+                    return None;
                 }
                 col = 0;
-            } else if !exact && col + width == cols {
-                return false;
+            } else if !certain && col + width == cols {
+                return None;
             }
             col += width;
         }
-        true
+        Some((col, certain))
     }
 
     fn text_slowly(&mut self, text: &[u8]) {

@@ -41,7 +41,7 @@ impl Terminal {
         let reshaped = size.cols != self.size.cols;
         self.emulator.resize(size);
         self.size = size;
-        self.region = (0, size.rows - 1);
+        self.note_region((0, size.rows - 1));
         if reshaped {
             self.emulator.overhangs_mut().clear();
         }
