@@ -7,7 +7,7 @@ use codriver::demo::Kind;
 use codriver::flow::config::{Printed, Workplace};
 use codriver::flow::demo_agent::{self, DemoOptions};
 use codriver::flow::round::{self, Asked};
-use codriver::flow::{config, doctor, extract};
+use codriver::flow::{config, doctor, explain, extract};
 use codriver::world::{environment, terminal};
 
 fn main() -> ExitCode {
@@ -74,10 +74,8 @@ fn run(call: &Call) -> Result<Printed, Failure> {
         Task::Extract(args) => {
             let settings = config::settings(&place()?, options)
                 .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure)?;
-            extract::run(args, &settings, options, &mut |note| {
-                terminal::say(&format!("codriver: {note}"));
-            })
-            .map_err(|error| (error.exit(), Box::from(error)) as Failure)
+            extract::run(args, &settings, options, &mut note)
+                .map_err(|error| (error.exit(), Box::from(error)) as Failure)
         }
         Task::Discuss {
             kind,
@@ -92,9 +90,19 @@ fn run(call: &Call) -> Result<Printed, Failure> {
             converse(asked, &place()?, options)
         }
         Task::Brief { .. } => converse(Asked::Brief, &place()?, options),
-        Task::Explain(_) => Err((Exit::Error, Box::from("this command is not built yet"))),
+        Task::Explain(args) => {
+            let settings = config::settings(&place()?, options)
+                .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure)?;
+            explain::run(args, &settings, options, &mut note)
+                .map_err(|error| (error.exit(), Box::from(error)) as Failure)
+        }
         Task::DemoAgent(_) => unreachable!("the demo agent is its own program"),
     }
+}
+
+/// Says one thing about what was read.
+fn note(text: &str) {
+    terminal::say(&format!("codriver: {text}"));
 }
 
 /// Runs a round and prints its result as soon as it is there; the peer is stopped behind it.

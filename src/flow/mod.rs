@@ -4,6 +4,7 @@ pub mod channel;
 pub mod config;
 pub mod demo_agent;
 pub mod doctor;
+pub mod explain;
 pub mod extract;
 pub mod pane;
 pub mod recorder;

@@ -277,7 +277,9 @@ impl Exchange {
                 self.since + SHOWN,
             ]),
             Phase::Submitted { .. } => later(&[self.since + HELD, quiet, self.deadline()]),
-            Phase::Waiting if self.order.way == Way::Command => later(&[quiet, self.since + HELD, self.deadline()]),
+            Phase::Waiting if self.order.way == Way::Command => {
+                later(&[quiet, self.since + HELD, self.deadline()])
+            }
             Phase::Waiting => {
                 let started = if self.delivered.turn_started {
                     self.deadline()

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::evidence::Evidence;
 use super::reply::{self, Asked, Reading};
 use super::rest::{Activity, Signs, judge};
 use crate::config::Profile;
@@ -14,6 +15,8 @@ use crate::screen::{Line, Screen, Size};
 pub struct Found {
     /// What its screen said.
     pub reading: Reading,
+    /// The lines of the screen that this rests on.
+    pub evidence: Vec<Evidence>,
     /// When the prompt was sent.
     pub from: Duration,
     /// When the reading was taken.
@@ -51,8 +54,15 @@ struct Open {
     from: Duration,
     sent: Option<String>,
     since: Vec<Line>,
-    readings: Vec<(Duration, Reading)>,
+    readings: Vec<Taken>,
     busy_seen: bool,
+}
+
+/// One reading of a round.
+struct Taken {
+    at: Duration,
+    reading: Reading,
+    evidence: Vec<Evidence>,
 }
 
 impl Player {
@@ -74,6 +84,11 @@ impl Player {
     /// The screen as it stands.
     pub fn screen(&self) -> &Screen {
         &self.screen
+    }
+
+    /// The profile it reads by.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
     }
 
     /// Takes in that part of the recording could not be read: nothing it shows is whole.
@@ -166,12 +181,23 @@ impl Player {
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         let from = open.from;
-        if let Some((to, reading)) = best(open.readings) {
-            self.found.push(Found { reading, from, to });
+        if let Some(Taken {
+            at: to,
+            reading,
+            evidence,
+        }) = best(open.readings)
+        {
+            self.found.push(Found {
+                reading,
+                evidence,
+                from,
+                to,
+            });
         } else if self.marked || open.busy_seen {
             let reading = Reading::unparsed(Reason::Empty, String::new());
             self.found.push(Found {
                 reading,
+                evidence: Vec::new(),
                 from,
                 to: from,
             });
@@ -211,7 +237,12 @@ impl Player {
         };
         let mut reading = reply::read(&lines, &self.profile.screen, &asked);
         reading.complete &= self.screen.is_whole();
-        open.readings.push((at, reading));
+        let evidence = Evidence::of(&reading, &lines);
+        open.readings.push(Taken {
+            at,
+            reading,
+            evidence,
+        });
     }
 
     /// Judges the screen when the output before `now` has stood still long enough.
@@ -245,7 +276,7 @@ impl Player {
 
 /// Of the readings of one round, all taken at rest, the one to believe: the last one, unless it lacks the start or the end
 /// of the reply and an earlier one saw both.
-fn best(readings: Vec<(Duration, Reading)>) -> Option<(Duration, Reading)> {
+fn best(readings: Vec<Taken>) -> Option<Taken> {
     let said = |reading: &Reading| {
         reading.verdict != Verdict::Unparsed
             || !matches!(
@@ -255,10 +286,10 @@ fn best(readings: Vec<(Duration, Reading)>) -> Option<(Duration, Reading)> {
     };
     let last = readings
         .iter()
-        .rposition(|(_, reading)| said(reading))
+        .rposition(|taken| said(&taken.reading))
         .unwrap_or(readings.len().checked_sub(1)?);
-    let believed = &readings[last].1;
-    let fuller = readings[..last].iter().rposition(|(_, reading)| {
+    let believed = &readings[last].reading;
+    let fuller = readings[..last].iter().rposition(|Taken { reading, .. }| {
         !believed.complete
             && reading.complete
             && reading.verdict == believed.verdict

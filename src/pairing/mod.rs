@@ -3,6 +3,7 @@
 mod agree;
 pub mod channel;
 mod echo;
+mod evidence;
 mod exact;
 mod exchange;
 mod extract;
@@ -14,6 +15,7 @@ mod rest;
 mod wrap;
 
 pub use agree::{Answer, ChannelText, decide};
+pub use evidence::Evidence;
 pub use exact::{ExactReading, read_exact};
 pub use exchange::{Delivered, Ending, Exchange, Heard, Order, Status, Step, Way};
 pub use extract::{Found, Given, Player};
