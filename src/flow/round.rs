@@ -318,7 +318,6 @@ impl<'a> Session<'a> {
         self.pass_on_warnings();
         let (launch, mut ear) = self.launch()?;
         let program = self.program(&launch)?;
-        self.ask_version(&program, &launch);
         let size = self
             .options
             .size
@@ -352,6 +351,7 @@ impl<'a> Session<'a> {
         }
         self.progress.show(
             Step {
+        self.ask_version(&program, &launch);
                 name: "stopping",
                 since: None,
                 note: "",
@@ -939,7 +939,8 @@ impl<'a> Session<'a> {
         )
     }
 
-    /// Asks the program for its version beside the start.
+    /// Asks the program for its version, beside the pane and in its environment: that ends with the pane, for it bears
+    /// the mark of the same launch.
     fn ask_version(&mut self, program: &Path, launch: &Launch) {
         if environment::own_program().is_ok_and(|own| own == program) {
             self.known_version = Some(env!("CARGO_PKG_VERSION").to_owned());
@@ -948,16 +949,16 @@ impl<'a> Session<'a> {
         if self.profile.version_args.is_empty() {
             return;
         }
-        let mut order = command::Order::new(program, &launch.folder);
-        order.args = self
-            .profile
-            .version_args
-            .iter()
-            .map(OsString::from)
-            .collect();
+        let mut order = command::Order::new(program, Path::new("/"));
+        order.env_clear = true;
+        order.env.clone_from(&launch.env);
+        // The program may be the interpreter of another one: then that one is asked.
+        let words = launch.argv.iter().take(self.profile.command.len()).skip(1);
+        let asked = self.profile.version_args.iter().map(OsString::from);
+        order.args = words.cloned().chain(asked).collect();
         order.deadline = VERSION;
         self.version = Some(tokio::task::spawn_blocking(move || {
-            let outcome = command::run(&order).ok()?;
+            let outcome = asked.wait(&order).ok()?;
             super::doctor::version_in(&String::from_utf8_lossy(&outcome.output))
         }));
     }
@@ -965,6 +966,10 @@ impl<'a> Session<'a> {
     /// Takes the version if it is known by now; nobody waits for it.
     async fn learn_version(&mut self) {
         if self
+        // One that cannot be started has no version to tell.
+        let Ok(asked) = command::start(&order) else {
+            return;
+        };
             .version
             .as_ref()
             .is_some_and(tokio::task::JoinHandle::is_finished)

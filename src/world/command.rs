@@ -26,6 +26,8 @@ pub struct Order {
     pub env: Vec<(OsString, OsString)>,
     /// Variables taken out of it.
     pub env_remove: Vec<OsString>,
+    /// Whether these variables are all it gets, and none of ours.
+    pub env_clear: bool,
     /// Where it runs.
     pub folder: PathBuf,
     /// How long it may take.
@@ -42,6 +44,7 @@ impl Order {
             args: Vec::new(),
             env: Vec::new(),
             env_remove: Vec::new(),
+            env_clear: false,
             folder: folder.to_path_buf(),
             deadline: Duration::from_secs(5),
             bound: 64 * 1024,
@@ -91,7 +94,15 @@ pub enum CommandError {
 
 /// Runs it, and leaves nothing of its process group behind.
 pub fn run(order: &Order) -> Result<Outcome, CommandError> {
+    start(order)?.wait(order)
+}
+
+/// Starts it; somebody else may wait for it.
+pub fn start(order: &Order) -> Result<Group, CommandError> {
     let mut command = Command::new(&order.program);
+    if order.env_clear {
+        command.env_clear();
+    }
     command
         .args(&order.args)
         .envs(order.env.iter().map(|(name, value)| (name, value)))
@@ -107,21 +118,22 @@ pub fn run(order: &Order) -> Result<Outcome, CommandError> {
         program: order.program.clone(),
         source,
     })?;
-    let group = Group {
+    Ok(Group {
         leader: child,
         is_reaped: false,
-    };
-    group.wait(order)
+    })
 }
 
 /// A child that leads its own process group; the group is killed when this is dropped.
-struct Group {
+#[derive(Debug)]
+pub struct Group {
     leader: Child,
     is_reaped: bool,
 }
 
 impl Group {
-    fn wait(mut self, order: &Order) -> Result<Outcome, CommandError> {
+    /// Waits for its end as the order says, from now on.
+    pub fn wait(mut self, order: &Order) -> Result<Outcome, CommandError> {
         let read = |source| CommandError::Read {
             program: order.program.clone(),
             source,
@@ -303,6 +315,9 @@ mod tests {
         let mut order = shell("echo ${A-none} ${HOME-none}");
         order.env = vec![("A".into(), "1".into())];
         order.env_remove = vec!["HOME".into()];
+        assert_eq!(run(&order)?.output, b"1 none\n");
+        order.env_remove.clear();
+        order.env_clear = true;
         assert_eq!(run(&order)?.output, b"1 none\n");
         Ok(())
     }
