@@ -173,9 +173,9 @@ impl Pane {
         ear: &mut impl Listen,
         around: &mut Around<'_>,
     ) -> Result<(Exchange, Ending), PaneError> {
-        let tag = match &order.way {
-            Way::Message { tag } => tag.clone(),
-            Way::Command => String::new(),
+        let (tag, mut submit) = match &order.way {
+            Way::Message { tag } => (tag.clone(), Some("prompt-sent")),
+            Way::Command => (String::new(), Some("command-sent")),
         };
         let sent = order.text.clone();
         let mut exchange = Exchange::open(order, Arc::clone(&self.profile), around.clock.elapsed());
@@ -184,7 +184,7 @@ impl Pane {
         loop {
             let mut ask = false;
             for step in steps.drain(..) {
-                ask |= self.perform(step, around);
+                ask |= self.perform(step, &mut submit, around);
             }
             if ask {
                 let heard = ear.listen(&tag, &sent).await;
@@ -275,14 +275,16 @@ impl Pane {
         }
     }
 
-    /// Performs a step; tells whether it asks for the channel.
-    fn perform(&mut self, step: Step, around: &mut Around<'_>) -> bool {
+    /// Performs a step; tells whether it asks for the channel. `submit` is what the first submit key is recorded as.
+    fn perform(
+        &mut self,
+        step: Step,
+        submit: &mut Option<&'static str>,
+        around: &mut Around<'_>,
+    ) -> bool {
         let now = around.clock.elapsed();
         match step {
             Step::Type(bytes) => {
-                if bytes == b"\r" {
-                    around.recorder.marker(self.recording, now, "prompt-sent");
-                }
                 self.write(&bytes, around);
                 false
             }
@@ -290,9 +292,19 @@ impl Pane {
                 // A terminal that cannot be resized keeps its size, and the screen with it.
                 if self.pty.resize(size.cols, size.rows).is_ok() {
                     self.screen.resize(size, now);
+                // Behind the key, so that a reader of the recording knows by then what it sends.
+                if bytes == b"\r"
+                    && let Some(label) = submit.take()
+                {
+                    around.recorder.marker(self.recording, now, label);
+                }
                     around.recorder.resize(self.recording, now, size);
                 }
                 false
+                if size.rows < self.screen.size().rows {
+                    // What only the taller window held was read just now, and is to be found again.
+                    around.recorder.marker(self.recording, now, "settled");
+                }
             }
             Step::AskChannel => true,
         }
@@ -349,6 +361,11 @@ impl Pane {
                         pty::Exit::Code(code) => (Some(code), None),
                         pty::Exit::Signal(signal) => (None, Some(signal)),
                     };
+        if self.exit.is_none() {
+            around
+                .recorder
+                .marker(self.recording, around.clock.elapsed(), "quit");
+        }
                     around
                         .recorder
                         .end_pane(self.recording, around.clock.elapsed(), code, signal);

@@ -558,6 +558,7 @@ impl<'a> Session<'a> {
         if let Some(text) = heard
             .channel
             .as_ref()
+        self.recorder.marker(pane.recording(), ended, "settled");
             .and_then(|channel| channel.text.as_ref())
         {
             facts.texts.channel = Some(self.recorder.text(&file("channel"), text));
@@ -634,8 +635,8 @@ impl<'a> Session<'a> {
             recording: round.recording.clone(),
         };
         self.recorder.event(self.clock.elapsed(), verdict);
-        self.recorder
-            .marker(pane.recording(), self.clock.elapsed(), "settled");
+        let verdict = round.reading.verdict();
+        tracing::info!(round = facts.number, %verdict, rule = heard.rule, "round answered");
         self.pass_on_warnings();
         round
     }
