@@ -105,17 +105,24 @@ pub async fn run(
     let profile = peer_profile(&settings)?;
     let message = match &asked {
         Asked::Brief => None,
-        Asked::Discuss {
-            message,
-            diff,
-            kind,
-        } => Some((
-            word_of(*kind),
-            compose(message, diff.as_ref(), place).await?,
-        )),
+        Asked::Discuss { message, .. } => Some(words(message)?),
     };
     let mut signals = Signals::listen().map_err(|error| Failure::of(Exit::Error, &error))?;
     let mut session = Session::open(&settings, profile, place, options);
+    let message = match (&asked, words) {
+        (Asked::Discuss { kind, diff, .. }, Some(words)) => {
+            let composed = tokio::select! {
+                biased;
+                signal = signals.next() => {
+                    let what = format!("{}; nothing was started", because(signal));
+                    return Err(Failure::new(Exit::Interrupted, what));
+                }
+                composed = compose(words, diff.as_ref(), place) => composed?,
+            };
+            Some((word_of(*kind), composed))
+        }
+        _ => None,
+    };
     let ended = session.run(message, &mut signals, show).await;
     session.close(&ended);
     ended
@@ -153,17 +160,17 @@ fn peer_profile(settings: &Settings) -> Result<Profile, Failure> {
 }
 
 /// The message as it will be sent, diff and all.
-async fn compose(
-    message: &Message,
-    diff: Option<&Diff>,
-    place: &Workplace,
-) -> Result<String, Failure> {
-    let words = match message {
-        Message::Words(words) => words.clone(),
-        Message::File(path) => read(std::fs::File::open(path), &shown(path))?,
-        Message::Input => read(Ok(std::io::stdin()), "standard input")?,
-        Message::None => String::new(),
-    };
+/// What the person says, from wherever it comes.
+fn words(message: &Message) -> Result<String, Failure> {
+    match message {
+        Message::Words(words) => Ok(words.clone()),
+        Message::File(path) => read(std::fs::File::open(path), &shown(path)),
+        Message::Input => read(Ok(std::io::stdin()), "standard input"),
+        Message::None => Ok(String::new()),
+    }
+}
+
+async fn compose(words: String, diff: Option<&Diff>, place: &Workplace) -> Result<String, Failure> {
     let text = match diff {
         None => words,
         Some(diff) => {
@@ -797,11 +804,7 @@ impl<'a> Session<'a> {
                     },
                 );
                 self.receipt(facts, Outcome::Interrupted, None);
-                let how = match signal {
-                    Signal::Interrupt | Signal::InterruptAgain => "interrupted",
-                    Signal::Terminate => "asked to end",
-                    Signal::HangUp => "the terminal is gone",
-                };
+                let how = because(*signal);
                 Failure::new(
                     Exit::Interrupted,
                     format!("{how}; the peer is stopped, and the receipt says so"),
@@ -1053,6 +1056,15 @@ impl Facts {
 /// What is said where a console would be needed.
 pub const NO_CONSOLE: &str =
     "no console runs for this repository; add --headless to start a peer for this one round";
+}
+
+/// A request to stop, in words.
+fn because(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Interrupt | Signal::InterruptAgain => "interrupted",
+        Signal::Terminate => "asked to end",
+        Signal::HangUp => "the terminal is gone",
+    }
 
 /// The result as it is printed: as JSON, or the review as it is and its verdict below.
 pub fn print(round: &Round, options: &Options) -> Printed {
