@@ -581,8 +581,6 @@ impl<'a> Session<'a> {
             .folder()
             .is_some()
             .then(|| Span::new("peer.cast", facts.started, ended));
-        let complete = answer.complete
-            && (self.recorder.folder().is_none() || self.recorder.is_whole(pane.recording()));
         let mut round = Round {
             schema: ROUND_SCHEMA.to_owned(),
             session: self.recorder.id().to_owned(),
@@ -607,7 +605,7 @@ impl<'a> Session<'a> {
                     )
                 })
                 .collect(),
-            complete,
+            complete: answer.complete,
             ambiguous: answer.ambiguous,
             tagged: answer.tagged,
             already: false,
