@@ -14,7 +14,7 @@ use super::recorder::{Opening, Recorder};
 use crate::cli::{AskedKind, Diff, Exit, Message, Options};
 use crate::config::{self as settings_of, Grounds, Layer, Profile, Seat, Settings};
 use crate::limits;
-use crate::pairing::{Delivered, Ending, Exchange, Heard, Order, Way, message};
+use crate::pairing::{Activity, Delivered, Ending, Exchange, Heard, Order, Way, message};
 use crate::plain;
 use crate::recording::digest::Digest;
 use crate::recording::event::Event;
@@ -444,7 +444,7 @@ impl<'a> Session<'a> {
             Ok((_, Ending::Settled)) => {
                 let reset = Event::Reset {
                     pane: PEER.to_owned(),
-                    settled: true,
+                    settled: exchange.status().activity == Activity::Rest,
                 };
                 self.recorder.event(self.clock.elapsed(), reset);
                 Ok(())

@@ -759,7 +759,9 @@ impl Exchange {
     }
 
     fn expire(&mut self, screen: &Screen) {
-        if self.order.way == Way::Command {
+        // One that was never ready was sent nothing.
+        let starting = matches!(self.phase, Phase::Ready);
+        if self.order.way == Way::Command && !starting {
             self.end(Ending::Settled);
             return;
         }
@@ -769,7 +771,6 @@ impl Exchange {
             evidence: String::new(),
             explicit: false,
         });
-        let starting = matches!(self.phase, Phase::Ready);
         self.end(Ending::TimedOut {
             judgement,
             tail: rows(&screen.visible()),
