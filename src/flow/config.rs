@@ -33,14 +33,11 @@ pub enum WorkplaceError {
 }
 
 impl Workplace {
-    /// Finds it: the folder of `-C`, else the present one.
+    /// Finds it: the present folder. That of `-C` becomes it first, so that relative names are meant from there.
     pub fn find(directory: Option<&Path>) -> Result<Self, WorkplaceError> {
         let wanted = directory.unwrap_or(Path::new("."));
-        let unusable = |error| WorkplaceError::Folder(wanted.to_path_buf(), error);
-        let folder = wanted.canonicalize().map_err(unusable)?;
-        if !folder.is_dir() {
-            return Err(unusable(std::io::ErrorKind::NotADirectory.into()));
-        }
+        let folder = environment::enter(wanted)
+            .map_err(|error| WorkplaceError::Folder(wanted.to_path_buf(), error))?;
         Ok(Self {
             root: settings_file::repository_root(&folder),
             folder,
