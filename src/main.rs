@@ -8,7 +8,7 @@ use codriver::flow::config::{Printed, Workplace};
 use codriver::flow::demo_agent::{self, DemoOptions};
 use codriver::flow::round::{self, Asked};
 use codriver::flow::{config, doctor, explain, extract};
-use codriver::world::{environment, terminal};
+use codriver::world::{environment, files, log, terminal};
 
 fn main() -> ExitCode {
     let streams = terminal::Streams::look();
@@ -110,6 +110,10 @@ fn converse(asked: Asked, place: &Workplace, options: &Options) -> Result<Printe
     if !options.headless {
         return Err((Exit::Error, Box::from(round::NO_CONSOLE)));
     }
+    // Without a log the round goes on; that nothing can be written is told of the session's record.
+    let _ = files::Places::from_env(environment::variable)
+        .log()
+        .map(|folder| log::start(&folder, options.verbose));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -125,6 +125,12 @@ impl Pane {
         let argv = launch.argv.iter().map(|word| word.as_encoded_bytes());
         let pane = session::Pane::new(name, &profile.name, None, argv, size);
         let recording = around.recorder.add_pane(pane, &profile.name);
+        tracing::info!(
+            pane = name,
+            harness = profile.name,
+            pid = pty.id().pid,
+            "pane started"
+        );
         let started = Event::PaneStarted {
             pane: name.to_owned(),
             harness: profile.name.clone(),
@@ -286,31 +292,32 @@ impl Pane {
         match step {
             Step::Type(bytes) => {
                 self.write(&bytes, around);
-                false
-            }
-            Step::Resize(size) => {
-                // A terminal that cannot be resized keeps its size, and the screen with it.
-                if self.pty.resize(size.cols, size.rows).is_ok() {
-                    self.screen.resize(size, now);
                 // Behind the key, so that a reader of the recording knows by then what it sends.
                 if bytes == b"\r"
                     && let Some(label) = submit.take()
                 {
                     around.recorder.marker(self.recording, now, label);
                 }
-                    around.recorder.resize(self.recording, now, size);
-                }
                 false
+            }
+            Step::Resize(size) => {
                 if size.rows < self.screen.size().rows {
                     // What only the taller window held was read just now, and is to be found again.
                     around.recorder.marker(self.recording, now, "settled");
                 }
+                // A terminal that cannot be resized keeps its size, and the screen with it.
+                if self.pty.resize(size.cols, size.rows).is_ok() {
+                    self.screen.resize(size, now);
+                    around.recorder.resize(self.recording, now, size);
+                }
+                false
             }
             Step::AskChannel => true,
         }
     }
 
     fn write(&mut self, bytes: &[u8], around: &mut Around<'_>) {
+        tracing::trace!(pane = self.name, bytes = bytes.len(), "typed");
         // A child that reads nothing fills the queue; the exchange then finds its text unsent and says so.
         match self.pty.queue(bytes) {
             Ok(()) => around
@@ -334,8 +341,10 @@ impl Pane {
     ) {
         let status = exchange.status();
         // Between two states nothing is told: a frame on its way says nothing worth a line.
-        if status.activity != Activity::Unclear {
+        if status.activity != Activity::Unclear && status.activity != told.activity {
             told.activity = status.activity;
+            let (activity, rule) = (status.activity.word(), status.rule);
+            tracing::debug!(pane = self.name, stage, activity, rule, "pane judged");
         }
         let busy = matches!(told.activity, Activity::Busy | Activity::Blocked);
         let note = if busy { told.activity.word() } else { "" };
@@ -352,6 +361,11 @@ impl Pane {
 
     /// Ends the child and all it started. Returns whether nothing of it is left.
     pub async fn stop(mut self, around: &mut Around<'_>) -> bool {
+        if self.exit.is_none() {
+            around
+                .recorder
+                .marker(self.recording, around.clock.elapsed(), "quit");
+        }
         let gone = match self.pty.kill_group(GRACE).await {
             Ok(killed) => {
                 if self.exit.is_none()
@@ -361,11 +375,6 @@ impl Pane {
                         pty::Exit::Code(code) => (Some(code), None),
                         pty::Exit::Signal(signal) => (None, Some(signal)),
                     };
-        if self.exit.is_none() {
-            around
-                .recorder
-                .marker(self.recording, around.clock.elapsed(), "quit");
-        }
                     around
                         .recorder
                         .end_pane(self.recording, around.clock.elapsed(), code, signal);

@@ -103,12 +103,12 @@ pub async fn run(
     let settings =
         config::settings(place, options).map_err(|faults| Failure::of(Exit::Usage, &faults))?;
     let profile = peer_profile(&settings)?;
-    let message = match &asked {
+    let words = match &asked {
         Asked::Brief => None,
         Asked::Discuss { message, .. } => Some(words(message)?),
     };
+    // Only now: an interruption ends by itself what waits for standard input.
     let mut signals = Signals::listen().map_err(|error| Failure::of(Exit::Error, &error))?;
-    let mut session = Session::open(&settings, profile, place, options);
     let message = match (&asked, words) {
         (Asked::Discuss { kind, diff, .. }, Some(words)) => {
             let composed = tokio::select! {
@@ -123,6 +123,7 @@ pub async fn run(
         }
         _ => None,
     };
+    let mut session = Session::open(&settings, profile, place, options);
     let ended = session.run(message, &mut signals, show).await;
     session.close(&ended);
     ended
@@ -159,7 +160,6 @@ fn peer_profile(settings: &Settings) -> Result<Profile, Failure> {
     Ok(profile)
 }
 
-/// The message as it will be sent, diff and all.
 /// What the person says, from wherever it comes.
 fn words(message: &Message) -> Result<String, Failure> {
     match message {
@@ -170,6 +170,7 @@ fn words(message: &Message) -> Result<String, Failure> {
     }
 }
 
+/// The message as it will be sent, diff and all.
 async fn compose(words: String, diff: Option<&Diff>, place: &Workplace) -> Result<String, Failure> {
     let text = match diff {
         None => words,
@@ -277,6 +278,11 @@ impl<'a> Session<'a> {
             codriver: env!("CARGO_PKG_VERSION"),
             started: WallTime::now().since_epoch(),
         });
+        tracing::info!(
+            session = recorder.id(),
+            harness = profile.name,
+            "session opened"
+        );
         let mut session = Self {
             settings,
             profile: Arc::new(profile),
@@ -345,6 +351,7 @@ impl<'a> Session<'a> {
             &mut around,
         );
         let mut pane = pane.map_err(|error| unstartable(&error, &self.profile))?;
+        self.ask_version(&program, &launch);
         ear.started(pane.pid());
         let (round, outcome) = self
             .converse(&mut pane, &launch, message, &mut ear, signals)
@@ -358,7 +365,6 @@ impl<'a> Session<'a> {
         }
         self.progress.show(
             Step {
-        self.ask_version(&program, &launch);
                 name: "stopping",
                 since: None,
                 note: "",
@@ -441,7 +447,7 @@ impl<'a> Session<'a> {
         };
         let ended = pane.exchange(order, "starting", ear, &mut around).await;
         match ended {
-            Ok((_, Ending::Settled)) => {
+            Ok((exchange, Ending::Settled)) => {
                 let reset = Event::Reset {
                     pane: PEER.to_owned(),
                     settled: exchange.status().activity == Activity::Rest,
@@ -552,6 +558,7 @@ impl<'a> Session<'a> {
         name: &str,
     ) -> Round {
         let ended = self.clock.elapsed();
+        self.recorder.marker(pane.recording(), ended, "settled");
         let answer = &heard.answer;
         let after = match &mut self.tree {
             Some(tree) => tree.fingerprint(limits::TREE_TIME).await,
@@ -565,7 +572,6 @@ impl<'a> Session<'a> {
         if let Some(text) = heard
             .channel
             .as_ref()
-        self.recorder.marker(pane.recording(), ended, "settled");
             .and_then(|channel| channel.text.as_ref())
         {
             facts.texts.channel = Some(self.recorder.text(&file("channel"), text));
@@ -784,6 +790,7 @@ impl<'a> Session<'a> {
             }
             Ending::Answered(_) | Ending::Settled => unreachable!("these endings are no failures"),
         };
+        tracing::info!(round = facts.number, ?outcome, "round without an answer");
         self.recorder.event(now, event);
         self.receipt(facts, outcome, None);
         self.pass_on_warnings();
@@ -959,6 +966,10 @@ impl<'a> Session<'a> {
         let asked = self.profile.version_args.iter().map(OsString::from);
         order.args = words.cloned().chain(asked).collect();
         order.deadline = VERSION;
+        // One that cannot be started has no version to tell.
+        let Ok(asked) = command::start(&order) else {
+            return;
+        };
         self.version = Some(tokio::task::spawn_blocking(move || {
             let outcome = asked.wait(&order).ok()?;
             super::doctor::version_in(&String::from_utf8_lossy(&outcome.output))
@@ -968,10 +979,6 @@ impl<'a> Session<'a> {
     /// Takes the version if it is known by now; nobody waits for it.
     async fn learn_version(&mut self) {
         if self
-        // One that cannot be started has no version to tell.
-        let Ok(asked) = command::start(&order) else {
-            return;
-        };
             .version
             .as_ref()
             .is_some_and(tokio::task::JoinHandle::is_finished)
@@ -1051,11 +1058,6 @@ impl Facts {
     }
 }
 
-/// What is said where a console would be needed.
-pub const NO_CONSOLE: &str =
-    "no console runs for this repository; add --headless to start a peer for this one round";
-}
-
 /// A request to stop, in words.
 fn because(signal: Signal) -> &'static str {
     match signal {
@@ -1063,6 +1065,11 @@ fn because(signal: Signal) -> &'static str {
         Signal::Terminate => "asked to end",
         Signal::HangUp => "the terminal is gone",
     }
+}
+
+/// What is said where a console would be needed.
+pub const NO_CONSOLE: &str =
+    "no console runs for this repository; add --headless to start a peer for this one round";
 
 /// The result as it is printed: as JSON, or the review as it is and its verdict below.
 pub fn print(round: &Round, options: &Options) -> Printed {
