@@ -46,7 +46,7 @@ impl Stream {
 }
 
 /// Shortest essence by which a cut echo is told from a chance likeness, in bytes.
-const ENOUGH: usize = 12;
+pub(super) const ENOUGH: usize = 12;
 
 /// The row behind the echo of `sent`: the last place above row `box_at` where it stands whole before `answered` says a
 /// reply has begun. When the top of the echo is gone, its last line decides.

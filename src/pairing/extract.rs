@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::evidence::Evidence;
-use super::reply::{self, Asked, Reading};
+use super::reply::{self, Asked, Echo, Reading};
 use super::rest::{Activity, Signs, judge};
 use crate::config::Profile;
 use crate::recording::cast::{Event, Kind};
 use crate::recording::word::{Reason, Verdict};
-use crate::screen::{Line, Screen, Size};
+use crate::screen::{Line, Mark, Screen, Size};
 
 /// One round of a recording.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,9 @@ pub struct Player {
     marked: bool,
     /// Moment of the last output that was not yet judged.
     pending: Option<Duration>,
+    /// Where the screen ended when the agent was last seen at rest, and the moment of the first output since.
+    rested: Option<Mark>,
+    stirred: Option<Duration>,
     doubted: bool,
 }
 
@@ -53,7 +56,12 @@ pub struct Player {
 struct Open {
     from: Duration,
     sent: Option<String>,
+    /// Where the screen began then, how many lines stood above it, and what stood on it.
+    mark: Option<Mark>,
+    above: usize,
     since: Vec<Line>,
+    /// The prompt as the screen shows it, where the recording does not hold what was typed.
+    echo: Option<Echo>,
     readings: Vec<Taken>,
     busy_seen: bool,
 }
@@ -63,6 +71,21 @@ struct Taken {
     at: Duration,
     reading: Reading,
     evidence: Vec<Evidence>,
+}
+
+impl Open {
+    fn new(from: Duration, mark: Option<Mark>) -> Self {
+        Self {
+            from,
+            mark,
+            above: 0,
+            sent: None,
+            since: Vec::new(),
+            echo: None,
+            readings: Vec::new(),
+            busy_seen: false,
+        }
+    }
 }
 
 impl Player {
@@ -77,6 +100,8 @@ impl Player {
             found: Vec::new(),
             marked: false,
             pending: None,
+            rested: None,
+            stirred: None,
             doubted: false,
         }
     }
@@ -106,12 +131,15 @@ impl Player {
             Kind::Output(text) => {
                 self.screen.feed(text.as_bytes(), event.at);
                 self.pending = Some(event.at);
+                self.stirred.get_or_insert(event.at);
             }
             Kind::Input(text) => {
-                if let Some(sent) = self.typed.feed(text)
-                    && !self.marked
-                {
-                    self.begin(event.at, Some(sent));
+                let sent = self.typed.feed(text).filter(|_| !self.marked);
+                match sent {
+                    // A command to the agent ends what went before and is answered by nothing.
+                    Some(sent) if is_command(&sent) => self.close(),
+                    Some(sent) => self.begin(event.at, Some(sent)),
+                    None => {}
                 }
             }
             Kind::Resize(size) => {
@@ -127,13 +155,15 @@ impl Player {
     pub fn finish(mut self, at: Duration) -> Vec<Found> {
         self.judge_quiet(Duration::MAX);
         if !self.marked {
+            self.follow(at);
             // A recording that ends in the middle of a turn, or has no prompt of its own, is read as it stands.
-            if self
-                .open
-                .as_ref()
-                .is_none_or(|open| open.readings.is_empty())
-            {
-                self.read(at);
+            let unread = match &self.open {
+                Some(open) => open.readings.is_empty(),
+                None => self.found.is_empty(),
+            };
+            if unread {
+                let activity = self.activity();
+                self.read(at, matches!(activity, Activity::Busy | Activity::Blocked));
             }
         }
         self.close();
@@ -157,41 +187,88 @@ impl Player {
                 let sent = self.typed.last.take();
                 self.begin(at, sent);
             }
-            "reply-complete" | "settled" | "settled-late" => self.read(at),
+            "reply-complete" | "settled" | "settled-late" => self.read(at, false),
             "quit" => self.close(),
             _ => {}
         }
     }
 
-    fn begin(&mut self, at: Duration, sent: Option<String>) {
+    fn begin(&mut self, from: Duration, sent: Option<String>) {
         self.close();
         let sent = sent
             .or_else(|| self.given.sent.clone())
             .filter(|sent| !is_command(sent));
-        let since = self.screen.lines();
+        let mark = self.screen.mark();
+        let since = self.screen.lines_since(mark);
         self.open = Some(Open {
-            from: at,
             sent,
+            above: self.screen.lines().len().saturating_sub(since.len()),
             since,
-            readings: Vec::new(),
-            busy_seen: false,
+            ..Open::new(from, Some(mark))
         });
+    }
+
+    /// Begins a round where the screen shows another prompt than that of the round before, when nothing else tells.
+    fn follow(&mut self, at: Duration) {
+        if self.typed.last.is_some() {
+            return;
+        }
+        let from = self.stirred.unwrap_or(at);
+        let shown = |mark| reply::last_echo(&self.lines(mark), &self.profile.screen);
+        let open = self.open.as_ref();
+        let known = open.and_then(|open| open.echo.as_ref());
+        let begins = match (shown(open.and_then(|open| open.mark)), known) {
+            (Some(shown), Some(known)) => !shown.is_same(known),
+            (Some(_), None) => true,
+            // A window that a long answer fills: a turn that ended on it is a round, once.
+            (None, _) => {
+                let now = self.look(at, self.rested, None, false).reading;
+                let before = open.and_then(|open| open.readings.last());
+                let other =
+                    |before: &Taken| before.reading.ended && !now.goes_on_from(&before.reading);
+                now.ended && before.is_none_or(other)
+            }
+        };
+        if !begins {
+            return;
+        }
+        let echo = shown(self.rested);
+        self.close();
+        if echo.as_ref().is_some_and(|echo| echo.is_command) {
+            return;
+        }
+        self.open = Some(Open {
+            sent: self.given.sent.clone(),
+            above: self.screen.lines().len() - self.lines(self.rested).len(),
+            echo,
+            ..Open::new(from, self.rested)
+        });
+    }
+
+    /// The lines from a mark on, or all of them.
+    fn lines(&self, mark: Option<Mark>) -> Vec<Line> {
+        match mark {
+            Some(mark) => self.screen.lines_since(mark),
+            None => self.screen.lines(),
+        }
     }
 
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         let from = open.from;
-        if let Some(Taken {
-            at: to,
-            reading,
-            evidence,
-        }) = best(open.readings)
-        {
+        // What is typed at a question of the agent's own is short, and nothing shows it again or answers it.
+        let is_short = |sent: &String| sent.trim().chars().count() <= 3;
+        let key = !self.marked && !open.busy_seen && open.sent.as_ref().is_some_and(is_short);
+        if let Some(taken) = best(open.readings) {
+            let reading = taken.reading;
+            if key && !reading.echo && reading.reason == Some(Reason::Empty) {
+                return;
+            }
             self.found.push(Found {
                 reading,
-                evidence,
+                evidence: taken.evidence,
                 from,
-                to,
+                to: taken.at,
             });
         } else if self.marked || open.busy_seen {
             let reading = Reading::unparsed(Reason::Empty, String::new());
@@ -204,45 +281,47 @@ impl Player {
         }
     }
 
-    fn read(&mut self, at: Duration) {
-        let lines = self.screen.lines();
-        let tag = self
-            .given
-            .tags
-            .get(self.found.len())
-            .or(self.given.tags.last())
-            .cloned();
-        let open = self.open.get_or_insert_with(|| Open {
-            from: Duration::ZERO,
+    /// Reads the screen as it stands; `cut` says that the turn is not over.
+    fn read(&mut self, at: Duration, cut: bool) {
+        let mut open = self.open.take().unwrap_or_else(|| Open {
             sent: self.given.sent.clone(),
-            since: Vec::new(),
-            readings: Vec::new(),
-            busy_seen: false,
+            ..Open::new(Duration::ZERO, None)
         });
-        let failed = self.screen.agent_state().is_some_and(|state| {
-            self.profile
-                .osc_state
-                .failed
-                .iter()
-                .any(|word| word == state)
-        });
+        let mut taken = self.look(at, open.mark, Some(&open), cut);
+        // A wiped history counts from its start again.
+        let is_void = |mark: Mark| mark.generation != self.screen.mark().generation;
+        if !open.mark.is_some_and(is_void) {
+            for line in &mut taken.evidence {
+                line.line += open.above;
+            }
+        }
+        open.readings.push(taken);
+        self.open = Some(open);
+    }
+
+    fn look(&self, at: Duration, mark: Option<Mark>, open: Option<&Open>, cut: bool) -> Taken {
+        let lines = self.lines(mark);
+        let tags = &self.given.tags;
+        let tag = tags.get(self.found.len()).or(tags.last());
+        let failed = &self.profile.osc_state.failed;
+        let state = self.screen.agent_state();
         let asked = Asked {
-            sent: open.sent.as_deref(),
-            tag: tag.as_deref(),
-            since: common_start(&open.since, &lines),
+            sent: open.and_then(|open| open.sent.as_deref()),
+            tag: tag.map(String::as_str),
+            since: open.map_or(0, |open| common_start(&open.since, &lines)),
             screen_rows: self.screen.size().rows,
             windowed: self.screen.modes().alternate_screen,
-            failed,
+            failed: cut || state.is_some_and(|state| failed.iter().any(|word| word == state)),
             ..Asked::default()
         };
         let mut reading = reply::read(&lines, &self.profile.screen, &asked);
         reading.complete &= self.screen.is_whole();
         let evidence = Evidence::of(&reading, &lines);
-        open.readings.push(Taken {
+        Taken {
             at,
             reading,
             evidence,
-        });
+        }
     }
 
     /// Judges the screen when the output before `now` has stood still long enough.
@@ -255,22 +334,32 @@ impl Player {
             return;
         }
         self.pending = None;
+        match self.activity() {
+            Activity::Busy => {
+                if let Some(open) = &mut self.open {
+                    open.busy_seen = true;
+                }
+            }
+            Activity::Rest | Activity::Failed => {
+                self.follow(at);
+                if self.open.is_some() {
+                    self.read(at + quiet, false);
+                }
+                self.rested = Some(self.screen.mark());
+                self.stirred = None;
+            }
+            Activity::Blocked | Activity::Unclear => {}
+        }
+    }
+
+    fn activity(&self) -> Activity {
         let visible = self.screen.visible();
         let signs = Signs {
             visible: &visible,
             title: self.screen.title(),
             state: self.screen.agent_state(),
         };
-        let activity = judge(&signs, &self.profile).activity;
-        match activity {
-            Activity::Busy => {
-                if let Some(open) = &mut self.open {
-                    open.busy_seen = true;
-                }
-            }
-            Activity::Rest | Activity::Failed if self.open.is_some() => self.read(at + quiet),
-            _ => {}
-        }
+        judge(&signs, &self.profile).activity
     }
 }
 
@@ -308,7 +397,7 @@ pub(super) fn common_start(before: &[Line], now: &[Line]) -> usize {
 }
 
 /// Whether what was typed is a command to the agent, not a message.
-fn is_command(sent: &str) -> bool {
+pub(super) fn is_command(sent: &str) -> bool {
     sent.starts_with('/') && !sent.trim_end().contains(['\n', ' '])
 }
 

@@ -1,6 +1,8 @@
 //! Reading the peer's reply off its screen: where it starts, where it ends, which word it gives (A.11, A.12,
 //! interface.md 6). Values in, values out; what the screen cannot tell is not invented.
 
+use std::collections::HashSet;
+
 use super::echo;
 use super::grammar::{self, Block, Part, Row};
 use super::marker::{Label, Marker, strip_tag};
@@ -58,6 +60,19 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// Whether this is the same reply as `before`, read again when more of it was drawn: half of its lines are.
+    pub(super) fn goes_on_from(&self, before: &Self) -> bool {
+        let lines = |reading: &Self| -> HashSet<String> {
+            let lines = reading.raw.lines().map(str::trim);
+            lines
+                .filter(|line| !line.is_empty())
+                .map(str::to_owned)
+                .collect()
+        };
+        let (now, before) = (lines(self), lines(before));
+        2 * now.intersection(&before).count() >= now.len().min(before.len())
+    }
+
     pub(super) fn unparsed(reason: Reason, raw: String) -> Self {
         Self {
             verdict: Verdict::Unparsed,
@@ -82,6 +97,55 @@ pub fn read(lines: &[Line], rules: &ScreenRules, asked: &Asked<'_>) -> Reading {
     let blocks = grammar::blocks(&rows, rules);
     let turn = Turn::find(&rows, &blocks, rules, asked);
     turn.read(&rows, rules, asked)
+}
+
+/// A prompt as an agent shows it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Echo {
+    /// Its letters and digits.
+    text: String,
+    /// How many prompts of the same text stand above it.
+    nth: usize,
+    /// Whether it is a command to the agent, not a message.
+    pub is_command: bool,
+}
+
+impl Echo {
+    /// Whether both are the same prompt; one of them may have lost its top at the edge of a window.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        if self.text == other.text {
+            return self.nth == other.nth;
+        }
+        let (short, long) = if self.text.len() < other.text.len() {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        short.text.len() >= echo::ENOUGH && long.text.ends_with(&short.text)
+    }
+}
+
+/// The last prompt that a screen shows as sent, where the agent draws prompts so that they can be told.
+pub(super) fn last_echo(lines: &[Line], rules: &ScreenRules) -> Option<Echo> {
+    let rows = grammar::rows(lines, rules);
+    let blocks = grammar::blocks(&rows, rules);
+    let text = |block: &Block| -> String {
+        let rows = rows[block.rows.clone()].iter();
+        rows.map(|row| echo::essence(&row.text)).collect()
+    };
+    let mut echoes = blocks.iter().filter(|block| block.part == Part::Echo);
+    let last = echoes.next_back()?;
+    let said = rows[last.rows.start]
+        .text
+        .trim_start_matches(|c: char| !c.is_alphanumeric() && c != '/');
+    let is_command = last.rows.len() == 1 && super::extract::is_command(said);
+    let last = text(last);
+    let nth = echoes.filter(|block| text(block) == last).count();
+    Some(Echo {
+        text: last,
+        nth,
+        is_command,
+    })
 }
 
 /// The blocks that answer what was sent.

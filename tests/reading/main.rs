@@ -6,4 +6,5 @@ mod golden;
 mod hostile;
 mod measure;
 mod recording;
+mod stream;
 mod width;

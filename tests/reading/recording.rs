@@ -9,7 +9,7 @@ use std::time::Duration;
 use codriver::config::{Profile, bundled_profile};
 use codriver::limits;
 use codriver::pairing::{Found, Given, Player};
-use codriver::recording::cast::{Event, Header, Opened, Reader};
+use codriver::recording::cast::{Event, Header, Kind, Opened, Reader};
 use codriver::recording::word::Verdict;
 use serde_json::Value;
 
@@ -110,6 +110,17 @@ impl Recording {
         self.turns
             .iter()
             .filter_map(|turn| turn.tag.clone())
+            .collect()
+    }
+
+    /// All that the agent wrote.
+    pub(crate) fn output(&self) -> String {
+        self.events
+            .iter()
+            .filter_map(|event| match &event.kind {
+                Kind::Output(text) => Some(text.as_str()),
+                _ => None,
+            })
             .collect()
     }
 
