@@ -60,7 +60,13 @@ fn anything(dice: &mut Dice, size: Size, out: &mut Vec<u8>) {
         4 => 999_999_999,
         n => n + dice.below(20) - 4,
     };
-    match dice.below(24) {
+    match dice.below(25) {
+        24 => {
+            for n in 0..dice.below(40) {
+                let text = dice.pick(&TEXTS);
+                out.extend_from_slice(format!("{text} line {n}\r\n").as_bytes());
+            }
+        }
         0..=7 => out.extend_from_slice(dice.pick(&TEXTS).as_bytes()),
         8 | 9 => {
             out.extend_from_slice(dice.pick(&[
@@ -239,7 +245,18 @@ fn run_plain(seed: u64) {
     for _ in 0..1 + dice.below(8) {
         let mut bytes = Vec::new();
         for _ in 0..1 + dice.below(10) {
-            match dice.below(10) {
+            match dice.below(11) {
+                10 => {
+                    for n in 0..dice.below(30) {
+                        let text = format!(
+                            "{}line {n}",
+                            dice.pick(&["", "世", "e\u{301}", "❤\u{fe0f} "])
+                        );
+                        bytes.extend_from_slice(format!("{text}\r\n").as_bytes());
+                        wanted.last_mut().expect("a line").push_str(&text);
+                        wanted.push(String::new());
+                    }
+                }
                 0..=5 => {
                     // Marks that combine cannot stand at the beginning of a line.
                     let text = dice.pick(&[
