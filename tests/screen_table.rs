@@ -528,6 +528,15 @@ fn a_control_string_of_a_gigabyte_neither_kills_nor_bloats() {
 }
 
 #[test]
+fn a_control_string_without_an_end_is_told_of_inside_a_frame_too() {
+    let mut screen = fed(20, 2, "a\x1b[?2026hb\x1b]0;");
+    screen.feed(&vec![b'x'; 2 << 20], NOW);
+    assert!(!screen.is_whole());
+    screen.feed(b"\x07\x1b[?2026l", NOW);
+    assert_eq!(texts(&screen), ["ab"]);
+}
+
+#[test]
 fn cells_are_given_for_drawing() {
     let screen = fed(4, 1, "a\x1b[1m世");
     let cells: Vec<_> = screen

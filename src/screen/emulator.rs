@@ -72,8 +72,14 @@ impl vt100::Callbacks for Sink {
     }
 }
 
+/// Changes the size of a screen that stands alone; `false` when that broke it.
+pub(super) fn resize(screen: &mut vt100::Screen, size: Size) -> bool {
+    let (rows, cols) = sides(size);
+    guard::call(|| screen.set_size(rows, cols)).is_ok()
+}
+
 /// Rows and columns as the crate wants them.
-pub(super) fn sides(size: Size) -> (NonZeroU16, NonZeroU16) {
+fn sides(size: Size) -> (NonZeroU16, NonZeroU16) {
     let side = |n| NonZeroU16::new(n).unwrap_or(NonZeroU16::MIN);
     (side(size.rows), side(size.cols))
 }
@@ -148,8 +154,26 @@ impl Emulator {
         parser.callbacks_mut().cols = size.cols;
         if guard::call(|| parser.set_size(rows, cols)) == Err(Panicked) {
             self.losses = self.losses.saturating_add(1);
+            self.start_over(size);
         }
         self.save();
+    }
+
+    /// An empty screen; the rows of the one before are in the history.
+    fn start_over(&mut self, size: Size) {
+        self.rewind();
+        let journal = std::mem::take(&mut self.journal);
+        let parser = &mut self.parser;
+        // It did not panic the first time; if it does now, older rows are still rows.
+        let _ = guard::call(|| parser.process(&journal));
+        let rows = self.rows(self.parser.screen());
+        let mut sink = self.take_sink(size);
+        sink.skip = 0;
+        for row in rows {
+            sink.history.push(row);
+        }
+        let (rows, cols) = sides(size);
+        self.parser = vt100::Parser::new_with_callbacks(rows, cols, 0, sink);
     }
 
     /// How often something was lost.
@@ -282,11 +306,11 @@ impl Emulator {
         }
         self.losses = self.losses.saturating_add(1);
         if broken.len() == BROKEN_PIECES {
-            self.rewind();
-            let journal = std::mem::take(&mut self.journal);
-            let parser = &mut self.parser;
-            // It did not panic the first time; if it does now, an old screen is still a screen.
-            let _ = guard::call(|| parser.process(&journal));
+            let (rows, cols) = self.saved.size();
+            self.start_over(Size {
+                cols: cols.get(),
+                rows: rows.get(),
+            });
         }
         self.parser.callbacks_mut().skip = 0;
         self.save();
@@ -295,12 +319,18 @@ impl Emulator {
     /// Goes back to the clone, with a fresh parser around it.
     fn rewind(&mut self) {
         let (rows, cols) = self.saved.size();
-        let size = Size {
+        let sink = self.take_sink(Size {
             cols: cols.get(),
             rows: rows.get(),
-        };
+        });
+        self.parser = vt100::Parser::new_with_callbacks(rows, cols, 0, sink);
+        *self.parser.screen_mut() = self.saved.clone();
+    }
+
+    /// What is called back, taken out of a parser that is given up.
+    fn take_sink(&mut self, size: Size) -> Sink {
         let sink = self.parser.callbacks_mut();
-        let sink = Sink {
+        Sink {
             history: std::mem::replace(&mut sink.history, History::new(0)),
             overhangs: std::mem::take(&mut sink.overhangs),
             reader: RowReader::default(),
@@ -310,9 +340,7 @@ impl Emulator {
             soft: sink.soft,
             pushed: sink.pushed,
             skip: sink.pushed,
-        };
-        self.parser = vt100::Parser::new_with_callbacks(rows, cols, 0, sink);
-        *self.parser.screen_mut() = self.saved.clone();
+        }
     }
 
     /// Feeds the journal and then every unit that is not known to break it; gives the one that does.
@@ -433,6 +461,17 @@ mod tests {
         emulator.process(BREAKS.as_bytes());
         emulator.process(b"\x1b8x");
         assert_eq!(emulator.cursor(), (4, 9));
+    }
+
+    #[test]
+    fn starting_over_keeps_the_rows() {
+        let mut emulator = emulator();
+        emulator.process(b"one\r\ntwo");
+        emulator.start_over(Size { cols: 40, rows: 5 });
+        emulator.save();
+        emulator.process(b"three");
+        assert_eq!(texts(&emulator), ["one", "two", "three"]);
+        assert_eq!(emulator.screen().size(), sides(Size { cols: 40, rows: 5 }));
     }
 
     #[test]

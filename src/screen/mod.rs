@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use self::frame::{Frame, Held};
 use self::row::{Joiner, Row};
-use self::scan::Scanner;
+use self::scan::{Piece, Scanner};
 use self::terminal::{FrameStep, Terminal};
 use crate::limits;
 
@@ -167,9 +167,10 @@ impl Screen {
         self.expire(now);
         let size = Size::new(size.cols, size.rows);
         self.terminal.resize(size);
-        if let Some(shown) = self.frame.as_mut().and_then(Frame::shown_mut) {
-            let (rows, cols) = emulator::sides(size);
-            shown.set_size(rows, cols);
+        if let Some(shown) = self.frame.as_mut().and_then(Frame::shown_mut)
+            && !emulator::resize(shown, size)
+        {
+            Self::close(&mut self.frame, &mut self.terminal);
         }
         self.changes()
     }
@@ -317,6 +318,10 @@ impl Screen {
             let Some((piece, _)) = self.scanner.next(bytes, at) else {
                 return false;
             };
+            if matches!(piece, Piece::Lost) {
+                self.terminal.take(&piece);
+                continue;
+            }
             match frame.hold(&piece, now) {
                 Held::Inside => continue,
                 Held::Full => {
