@@ -70,11 +70,6 @@ const CALLS: &[&str] = &[
 /// Paths a file may hold all the same, each with its reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
-        "screen/guard.rs",
-        "std::thread::panicking",
-        "the panic hook must know whether it runs in an unwinding thread",
-    ),
-    (
         "flow",
         "crate::cli",
         "a flow is asked for in the words of the command line",

@@ -39,10 +39,22 @@ pub struct Launch {
     pub argv: Vec<String>,
     /// Variables added to our own environment.
     pub env: Vec<(String, String)>,
-    /// Variables taken out of it; done before the others are added.
+    /// Variables taken out of it, a `*` at the end for any rest; done before the others are added.
     pub env_remove: Vec<String>,
     /// Where it runs.
     pub folder: PathBuf,
+}
+
+impl Launch {
+    /// Whether a variable of our own environment does not reach the child.
+    pub fn removes(&self, name: &str) -> bool {
+        self.env_remove
+            .iter()
+            .any(|removed| match removed.strip_suffix('*') {
+                Some(head) => name.starts_with(head),
+                None => name == removed,
+            })
+    }
 }
 
 /// Why no launch can be made.
@@ -113,6 +125,59 @@ const LOADERS: [&str; 6] = [
     "PROMPT_COMMAND",
 ];
 
+/// What the agents tell the programs they start, and what makes one behave as if it stood inside another: nested, silent,
+/// without a log, or on another screen. A `*` stands for any rest.
+const NESTED: [&str; 48] = [
+    "AGENT",
+    "AI_AGENT",
+    "CLAUDECODE",
+    "CLAUDE_AX_SCREEN_READER",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_COORDINATOR_MODE",
+    "CLAUDE_CODE_DISABLE_TERMINAL_TITLE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_NO_FLICKER",
+    "CLAUDE_CODE_REMOTE",
+    "CLAUDE_CODE_SAFE_MODE",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SESSION_KIND",
+    "CLAUDE_CODE_SIMPLE",
+    "CLAUDE_CODE_SKIP_PROMPT_HISTORY",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_EFFORT",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_JOB_DIR",
+    "CLAUDE_PROJECT_DIR",
+    "CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS",
+    "CODEX_CI",
+    "CODEX_EXEC_SERVER_URL",
+    "CODEX_INTERNAL_*",
+    "CODEX_MANAGED_*",
+    "CODEX_NON_INTERACTIVE",
+    "CODEX_SANDBOX*",
+    "CODEX_SESSION_ID",
+    "CODEX_SQLITE_HOME",
+    "CODEX_THREAD_ID",
+    "CODEX_TOOL_CALL_ID",
+    "CODEX_VERSION",
+    "CODRIVER_*",
+    "GH_PAGER",
+    "GIT_PAGER",
+    "NoDefaultCurrentDirectoryInExePath",
+    "OPENCODE",
+    "OPENCODE_CLIENT",
+    "OPENCODE_FAST_BOOT",
+    "OPENCODE_MINI",
+    "OPENCODE_PERMISSION",
+    "OPENCODE_PID",
+    "OPENCODE_PURE",
+    "OPENCODE_ROUTE",
+    "OPENCODE_SERVER_*",
+    "OPENCODE_TUI_CONFIG",
+    "PAGER",
+];
+
 /// Settings that keep git from running a program a repository's own configuration names.
 const GIT_GUARD: [(&str, &str); 3] = [
     ("core.fsmonitor", "false"),
@@ -132,7 +197,8 @@ pub fn launch(profile: &Profile, seat: Seat, grounds: &Grounds<'_>) -> Result<La
     };
     let argv = profile.command.iter().chain(args);
     let mut env = vec![("TERM".to_owned(), "xterm-256color".to_owned())];
-    let mut env_remove: Vec<String> = TERMINALS.map(str::to_owned).to_vec();
+    let always = TERMINALS.iter().chain(&NESTED);
+    let mut env_remove: Vec<String> = always.map(|name| (*name).to_owned()).collect();
     if !speaks_unicode(grounds.variable) {
         // LC_ALL would win over what is set here.
         env_remove.push("LC_ALL".to_owned());
@@ -439,7 +505,10 @@ mod tests {
         let allowed = &json["permission"]["external_directory"];
         assert_eq!(allowed[odd.to_str().unwrap_or_default()], "allow");
         assert_eq!(allowed.as_object().map(serde_json::Map::len), Some(3));
-        assert_eq!(json["permission"], json["agent"]["plan"]["permission"]);
+        assert_eq!(
+            json["permission"],
+            json["agent"]["codriver-peer"]["permission"]
+        );
         Ok(())
     }
 

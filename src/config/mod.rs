@@ -11,6 +11,7 @@ mod layers;
 mod merged;
 mod origin;
 mod pattern;
+mod private_home;
 mod profile;
 mod screen_rules;
 mod settings;
@@ -25,6 +26,7 @@ pub use launch::{Grounds, Launch, LaunchError, Seat, allows, launch, outside_pat
 pub use layers::{FlagValue, LayerFile, Layers, load};
 pub use origin::{Layer, Origin, Sourced};
 pub use pattern::{Pattern, PatternError, Patterns};
+pub use private_home::{NotToml, PrivateHome};
 pub use profile::{Channel, OscState, PeerFolder, Profile, Proven};
 pub use screen_rules::{Links, ScreenRules};
 pub use settings::{Entry, Settings};

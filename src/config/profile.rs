@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::pattern::{Pattern, Patterns};
+use super::private_home::PrivateHome;
 use super::screen_rules::ScreenRules;
 use super::value::{Millis, size, size_schema};
 use crate::screen::Size;
@@ -36,6 +37,8 @@ pub struct Profile {
     pub peer_args: Vec<String>,
     /// Where the peer is started.
     pub peer_folder: PeerFolder,
+    /// The agent's settings folder as the peer gets it; without it the peer uses the person's own.
+    pub private_home: Option<PrivateHome>,
     /// Variables added to the child's environment.
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }))]
     pub env: BTreeMap<String, String>,

@@ -6,6 +6,7 @@ pub mod demo_agent;
 pub mod doctor;
 pub mod explain;
 pub mod extract;
+mod launch;
 pub mod pane;
 pub mod recorder;
 pub mod round;

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use super::channel::Ear;
 use super::config::{self, Printed, Workplace};
+use super::launch::{self, Prepared, PrivateFolder};
 use super::pane::{Around, Launch, Pane, PaneError};
 use super::recorder::{Opening, Recorder};
 use crate::cli::{AskedKind, Diff, Exit, Message, Options};
-use crate::config::{self as settings_of, Grounds, Layer, Profile, Seat, Settings};
+use crate::config::{Layer, Profile, Settings};
 use crate::limits;
 use crate::pairing::{Activity, Delivered, Ending, Exchange, Heard, Order, Way, message};
 use crate::plain;
@@ -31,9 +32,7 @@ use crate::world::program::ProgramError;
 use crate::world::pty::{self, PtyError};
 use crate::world::signals::{Signal, Signals};
 use crate::world::terminal::{Progress, Step};
-use crate::world::{
-    command, environment, files, git, loopback, program, random, settings_file, tree,
-};
+use crate::world::{command, environment, files, git, program, random, settings_file, tree};
 
 /// What is asked of the peer.
 #[derive(Debug, Clone)]
@@ -61,7 +60,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    fn new(exit: Exit, what: impl Into<String>) -> Self {
+    pub(super) fn new(exit: Exit, what: impl Into<String>) -> Self {
         Self {
             exit,
             what: what.into(),
@@ -69,7 +68,7 @@ impl Failure {
     }
 
     /// An error with what lies behind it.
-    fn of(exit: Exit, error: &dyn std::error::Error) -> Self {
+    pub(super) fn of(exit: Exit, error: &dyn std::error::Error) -> Self {
         let mut what = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {
@@ -240,9 +239,8 @@ struct Session<'a> {
     clock: Clock,
     recorder: Recorder,
     progress: Progress,
-    private: Option<PathBuf>,
-    /// The private folder, when the session has no folder for it.
-    temporary: Option<tempfile::TempDir>,
+    /// What the launch needs on disk, for as long as the peer lives.
+    private: Option<PrivateFolder>,
     tree: Option<tree::Tree>,
     before: Option<String>,
     /// What the launch lets the peer do, in words.
@@ -292,7 +290,6 @@ impl<'a> Session<'a> {
             recorder,
             progress,
             private: None,
-            temporary: None,
             tree: place.root.clone().map(tree::Tree::new),
             before: None,
             allows: String::new(),
@@ -329,7 +326,19 @@ impl<'a> Session<'a> {
         mut show: impl FnMut(&Round),
     ) -> Result<(), Failure> {
         self.pass_on_warnings();
-        let (launch, mut ear) = self.launch()?;
+        let prepared = launch::prepare(&self.profile, self.place, self.recorder.folder())?;
+        let Prepared {
+            launch,
+            mut ear,
+            allows,
+            folder,
+            warnings,
+        } = prepared;
+        self.allows = allows;
+        self.private = Some(folder);
+        for warning in warnings {
+            self.warn(&warning);
+        }
         let program = self.program(&launch)?;
         let size = self
             .options
@@ -822,76 +831,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// How the peer is started, and where its own record of the round will be.
-    fn launch(&mut self) -> Result<(Launch, Ear), Failure> {
-        let broken = |error: std::io::Error| {
-            Failure::new(
-                Exit::Error,
-                format!("the launch of the peer cannot be prepared: {error}"),
-            )
-        };
-        let private = match self.recorder.folder().map(|folder| folder.join("private")) {
-            Some(folder) if files::make_new_folder(&folder).is_ok() => folder,
-            _ => {
-                let folder = tempfile::Builder::new()
-                    .prefix("codriver-")
-                    .tempdir()
-                    .map_err(broken)?;
-                let path = folder.path().canonicalize().map_err(broken)?;
-                self.temporary = Some(folder);
-                path
-            }
-        };
-        self.private = Some(private.clone());
-        // An agent that looks for its project upwards stops here.
-        files::make_repository(&private).map_err(broken)?;
-        let own = environment::own_program().map_err(broken)?;
-        let port = loopback::free_port().map_err(broken)?;
-        let password = random::hex(32).map_err(broken)?;
-        let mark = random::hex(16).map_err(broken)?;
-        let port_word = port.to_string();
-        let grounds = Grounds {
-            own: &own,
-            repository: self.place.root.as_deref().unwrap_or(&self.place.folder),
-            private: &private,
-            values: &[("port", &port_word), ("password", &password)],
-            variable: &|name| environment::variable(name)?.into_string().ok(),
-        };
-        let unfit = |error: settings_of::LaunchError| Failure::of(Exit::Usage, &error);
-        let planned = settings_of::launch(&self.profile, Seat::Peer, &grounds).map_err(unfit)?;
-        self.allows = settings_of::allows(&self.profile, &grounds).map_err(unfit)?;
-        let mut env = environment::all();
-        let mut scrubbed = Vec::new();
-        env.retain(|(name, _)| {
-            let goes = planned
-                .env_remove
-                .iter()
-                .any(|removed| name == removed.as_str());
-            if goes {
-                scrubbed.push(name.to_string_lossy().into_owned());
-            }
-            !goes
-        });
-        scrubbed.sort();
-        let set = planned
-            .env
-            .into_iter()
-            .chain([(pty::MARK.to_owned(), mark)]);
-        for (name, value) in set {
-            env.retain(|(known, _)| known != name.as_str());
-            env.push((name.into(), value.into()));
-        }
-        let argv = planned.argv.into_iter().map(OsString::from).collect();
-        let launch = Launch {
-            argv,
-            env,
-            scrubbed,
-            folder: planned.folder,
-        };
-        let ear = Ear::open(self.profile.channel, &private, port, &password, &launch);
-        Ok((launch, ear))
-    }
-
     /// Finds the program to start; one that lies in the repository under review is not started (0.3).
     fn program(&self, launch: &Launch) -> Result<PathBuf, Failure> {
         let word = launch.argv.first().cloned().unwrap_or_default();
@@ -990,10 +929,8 @@ impl<'a> Session<'a> {
 
     /// Ends the recording and takes the private folder away.
     fn close(&mut self, ended: &Result<(), Failure>) {
-        if let Some(private) = self.private.take() {
-            // What the launch needed is of no use to anybody else; what is left behind does no harm.
-            let _ = std::fs::remove_dir_all(private);
-        }
+        // What the launch needed is of no use to anybody else.
+        self.private = None;
         let state = match ended {
             Err(failure) if failure.exit == Exit::Interrupted => State::Interrupted,
             _ => State::Closed,

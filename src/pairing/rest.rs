@@ -72,15 +72,10 @@ pub fn judge(signs: &Signs<'_>, profile: &Profile) -> Judgement {
         .iter()
         .rev()
         .find(|line| profile.idle_regex.is_match(line));
+    if let Some(line) = dialog(signs.visible, idle.is_some(), profile) {
+        return found(Activity::Blocked, "blocked_regex", &line, false);
+    }
     if says(&profile.osc_state.busy) {
-        // A dialog may open in the middle of a turn, and the report stays.
-        if idle.is_none()
-            && let Some(line) = tail
-                .iter()
-                .find(|line| profile.blocked_regex.is_match(line))
-        {
-            return found(Activity::Blocked, "blocked_regex", line, false);
-        }
         return found(Activity::Busy, "osc_state.busy", state, true);
     }
     if let Some(line) = tail
@@ -89,13 +84,6 @@ pub fn judge(signs: &Signs<'_>, profile: &Profile) -> Judgement {
         .find(|line| profile.busy_regex.is_match(line))
     {
         return found(Activity::Busy, "busy_regex", line, false);
-    }
-    if idle.is_none()
-        && let Some(line) = tail
-            .iter()
-            .find(|line| profile.blocked_regex.is_match(line))
-    {
-        return found(Activity::Blocked, "blocked_regex", line, false);
     }
     if profile
         .title_busy
@@ -132,9 +120,48 @@ pub fn judge(signs: &Signs<'_>, profile: &Profile) -> Judgement {
     }
 }
 
+/// The row by which a dialog shows, if one does.
+///
+/// The rules are held against the last rows as one text. One that is written for the whole text (`(?m)`) holds whatever
+/// else stands there; one for a single row only where there is no input box, since the agent may have quoted it.
+fn dialog(visible: &[Line], has_box: bool, profile: &Profile) -> Option<String> {
+    if profile.blocked_regex.is_empty() {
+        return None;
+    }
+    let count = profile.tail_lines.map_or(limits::TAIL_LINES, usize::from);
+    let mut rows: Vec<&str> = visible
+        .iter()
+        .rev()
+        .map(|line| line.text.trim_end())
+        .filter(|text| !text.is_empty())
+        .take(count)
+        .collect();
+    rows.reverse();
+    let text = rows.join("\n");
+    profile.blocked_regex.iter().find_map(|pattern| {
+        if has_box && !pattern.as_str().starts_with("(?m)") {
+            return None;
+        }
+        // A rule for one row may be anchored at its ends.
+        let at = pattern.regex().find(&text).map(|found| found.as_str());
+        let row = || rows.iter().copied().find(|row| pattern.is_match(row));
+        let shown = at.or_else(row)?;
+        Some(shown.lines().next().unwrap_or_default().to_owned())
+    })
+}
+
 /// The last non-empty rows of the screen that are neither the agent's words nor a prompt.
 fn tail(visible: &[Line], profile: &Profile) -> Vec<String> {
+    /// Rows above the tail that are looked at to tell what the tail belongs to.
+    const ABOVE: usize = 60;
     let count = profile.tail_lines.map_or(limits::TAIL_LINES, usize::from);
+    let filled = visible
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, line)| !line.text.is_empty());
+    let from = filled.take(count + ABOVE).last().map_or(0, |(at, _)| at);
+    let visible = &visible[from..];
     let rows = grammar::rows(visible, &profile.screen);
     let blocks = grammar::blocks(&rows, &profile.screen);
     let said = |at: usize| {

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -106,6 +106,32 @@ pub fn make_repository(folder: &Path) -> io::Result<()> {
         &git.join("config"),
         b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n",
     )
+}
+
+/// Takes a folder away with all that is in it; a link in it goes, not what it leads to.
+pub fn remove_folder(folder: &Path) -> io::Result<()> {
+    fs::remove_dir_all(folder)
+}
+
+/// Makes a symbolic link at `link` that leads to `target`.
+pub fn link(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+/// Reads a text file of at most 1 MiB; none when it is not there.
+pub fn read_text(path: &Path) -> io::Result<Option<String>> {
+    const BYTES: u64 = 1024 * 1024;
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut text = String::new();
+    file.take(BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > BYTES {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(Some(text))
 }
 
 /// Opens a new file, the owner's alone, for appending.

@@ -1,0 +1,186 @@
+//! Preparing the start of a peer: its folders, its environment, and where its own record will be.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::channel::Ear;
+use super::config::Workplace;
+use super::pane::Launch;
+use super::round::Failure;
+use crate::cli::Exit;
+use crate::config::{self, Grounds, LaunchError, PrivateHome, Profile, Seat};
+use crate::limits;
+use crate::plain;
+use crate::world::{environment, files, loopback, pty, random};
+
+/// All that is needed to start a peer.
+pub(super) struct Prepared {
+    /// How it is started.
+    pub launch: Launch,
+    /// Where its own record of a round is looked for.
+    pub ear: Ear,
+    /// What the launch lets it do, in words.
+    pub allows: String,
+    /// What the launch needs on disk.
+    pub folder: PrivateFolder,
+    /// What the person should know.
+    pub warnings: Vec<String>,
+}
+
+/// A folder of one launch; it goes when this does.
+pub(super) enum PrivateFolder {
+    /// In the session's own folder.
+    Session(PathBuf),
+    /// Where no session folder could be had.
+    Temporary {
+        /// Takes the folder away when it is dropped.
+        _folder: tempfile::TempDir,
+    },
+}
+
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        if let Self::Session(folder) = self {
+            // What is left behind does no harm: it is the person's alone.
+            let _ = files::remove_folder(folder);
+        }
+    }
+}
+
+/// Prepares the launch of a peer. What it needs on disk goes below `session`, the session's folder.
+pub(super) fn prepare(
+    profile: &Profile,
+    place: &Workplace,
+    session: Option<&Path>,
+) -> Result<Prepared, Failure> {
+    let broken = |error: io::Error| {
+        Failure::new(
+            Exit::Error,
+            format!("the launch of the peer cannot be prepared: {error}"),
+        )
+    };
+    let (base, folder) = private_folder(session).map_err(broken)?;
+    // An agent that looks for its project upwards stops at this one. It has no commit, so no worktree can be made of it.
+    let work = base.join("work");
+    files::make_new_folder(&work).map_err(broken)?;
+    files::make_repository(&work).map_err(broken)?;
+    let home = base.join("home");
+    let mut warnings = Vec::new();
+    if let Some(private) = &profile.private_home {
+        warnings.extend(make_home(private, profile, &home)?);
+    }
+    let own = environment::own_program().map_err(broken)?;
+    let port = loopback::free_port().map_err(broken)?;
+    let password = random::hex(32).map_err(broken)?;
+    let mark = random::hex(16).map_err(broken)?;
+    let port_word = port.to_string();
+    let home_word = home.to_string_lossy();
+    let grounds = Grounds {
+        own: &own,
+        repository: place.root.as_deref().unwrap_or(&place.folder),
+        private: &work,
+        values: &[
+            ("port", &port_word),
+            ("password", &password),
+            ("home", &home_word),
+        ],
+        variable: &|name| environment::variable(name)?.into_string().ok(),
+    };
+    let unfit = |error: LaunchError| Failure::of(Exit::Usage, &error);
+    let planned = config::launch(profile, Seat::Peer, &grounds).map_err(unfit)?;
+    let allows = config::allows(profile, &grounds).map_err(unfit)?;
+    let mut env = environment::all();
+    let mut scrubbed = Vec::new();
+    env.retain(|(name, _)| {
+        let name = name.to_string_lossy();
+        let goes = planned.removes(&name);
+        if goes {
+            scrubbed.push(name.into_owned());
+        }
+        !goes
+    });
+    scrubbed.sort();
+    let set = planned
+        .env
+        .into_iter()
+        .chain([(pty::MARK.to_owned(), mark)]);
+    for (name, value) in set {
+        env.retain(|(known, _)| known != name.as_str());
+        env.push((name.into(), value.into()));
+    }
+    let launch = Launch {
+        argv: planned.argv.into_iter().map(OsString::from).collect(),
+        env,
+        scrubbed,
+        folder: planned.folder,
+    };
+    let ear = Ear::open(profile.channel, &work, port, &password, &launch);
+    Ok(Prepared {
+        launch,
+        ear,
+        allows,
+        folder,
+        warnings,
+    })
+}
+
+fn private_folder(session: Option<&Path>) -> io::Result<(PathBuf, PrivateFolder)> {
+    if let Some(folder) = session.map(|session| session.join("private"))
+        && files::make_new_folder(&folder).is_ok()
+    {
+        return Ok((folder.clone(), PrivateFolder::Session(folder)));
+    }
+    let folder = tempfile::Builder::new().prefix("codriver-").tempdir()?;
+    Ok((
+        folder.path().canonicalize()?,
+        PrivateFolder::Temporary { _folder: folder },
+    ))
+}
+
+/// Makes the agent's settings folder from the person's, which is only read.
+fn make_home(
+    private: &PrivateHome,
+    profile: &Profile,
+    home: &Path,
+) -> Result<Vec<String>, Failure> {
+    let failed = |what: &Path, error: &dyn std::fmt::Display| {
+        let what = plain::display(&what.to_string_lossy(), limits::QUOTE_BYTES);
+        Failure::new(
+            Exit::Error,
+            format!(
+                "the settings of {} cannot be taken over from `{what}`: {error}",
+                profile.name
+            ),
+        )
+    };
+    files::make_new_folder(home).map_err(|error| failed(home, &error))?;
+    let theirs = environment::variable(&private.variable)
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(environment::variable("HOME")?).join(&private.default)));
+    let Some(theirs) = theirs else {
+        return Ok(vec![format!(
+            "{} starts without your settings and log-in: neither {} nor HOME is set",
+            profile.name, private.variable
+        )]);
+    };
+    let settings = theirs.join(&private.settings);
+    match files::read_text(&settings) {
+        Ok(None) => {}
+        Ok(Some(text)) => {
+            let copy = private
+                .copy(&text)
+                .map_err(|error| failed(&settings, &error))?;
+            let made = home.join(&private.settings);
+            files::write_new(&made, copy.as_bytes()).map_err(|error| failed(&made, &error))?;
+        }
+        Err(error) => return Err(failed(&settings, &error)),
+    }
+    for name in &private.links {
+        let target = theirs.join(name);
+        if target.exists() {
+            files::link(&target, &home.join(name)).map_err(|error| failed(&target, &error))?;
+        }
+    }
+    Ok(Vec::new())
+}
