@@ -127,7 +127,7 @@ const LOADERS: [&str; 6] = [
 
 /// What the agents tell the programs they start, and what makes one behave as if it stood inside another: nested, silent,
 /// without a log, or on another screen. A `*` stands for any rest.
-const NESTED: [&str; 48] = [
+const NESTED: [&str; 47] = [
     "AGENT",
     "AI_AGENT",
     "CLAUDECODE",
@@ -161,7 +161,6 @@ const NESTED: [&str; 48] = [
     "CODEX_THREAD_ID",
     "CODEX_TOOL_CALL_ID",
     "CODEX_VERSION",
-    "CODRIVER_*",
     "GH_PAGER",
     "GIT_PAGER",
     "NoDefaultCurrentDirectoryInExePath",

@@ -47,7 +47,7 @@ pub fn run(
                 reading: &found.reading,
                 evidence: &found.evidence,
             });
-            tell(&profile, &judgement, rounds.collect(), options)
+            tell(&profile, &judgement, &rounds.collect::<Vec<_>>(), options)
         }
         Played::Text(lines, profile, sent) => {
             let asked = Asked {
@@ -70,7 +70,7 @@ pub fn run(
                 reading: &reading,
                 evidence: &evidence,
             };
-            tell(&profile, &judgement, vec![told], options)
+            tell(&profile, &judgement, &[told], options)
         }
     };
     Ok(told)
@@ -92,11 +92,11 @@ struct Told<'a> {
 fn tell(
     profile: &Profile,
     judgement: &Judgement,
-    rounds: Vec<Told<'_>>,
+    rounds: &[Told<'_>],
     options: &Options,
 ) -> Printed {
     if options.json {
-        return Printed::json(&as_json(profile, judgement, &rounds));
+        return Printed::json(&as_json(profile, judgement, rounds));
     }
     let shown = |text: &str| plain::display(text, limits::QUOTE_BYTES);
     let mut out = format!(

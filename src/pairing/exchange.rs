@@ -930,10 +930,8 @@ mod tests {
         /// Brings the exchange to where the text is submitted and the agent works.
         fn submitted(&mut self) -> &mut Self {
             self.draw("\x1b[?2004h").show(BOX).pass(500);
-            let text = format!(
-                "──────────\r\n❯ \u{a0}please look\r\n  at this line of text\r\n──────────"
-            );
-            self.show(&text).pass(500);
+            let text = "──────────\r\n❯ \u{a0}please look\r\n  at this line of text\r\n──────────";
+            self.show(text).pass(500);
             assert_eq!(self.typed.last().map(String::as_str), Some("\r"));
             self.draw("\x1b]0;⠂ works\x07").show(&format!(
                 "{ECHO}\r\n\r\n✻ Working… (1s · esc to interrupt){BOX}"
