@@ -363,7 +363,7 @@ impl Peer {
             "peer_args = []".to_owned(),
             "channel = \"none\"".to_owned(),
             format!(
-                "env = {{ CODRIVER_DEMO_CHANNEL = {:?}, CODRIVER_DEMO_LOG = {:?} }}",
+                "peer_env = {{ CODRIVER_DEMO_CHANNEL = {:?}, CODRIVER_DEMO_LOG = {:?} }}",
                 channel.display().to_string(),
                 world.path("typed").display().to_string()
             ),
