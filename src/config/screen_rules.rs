@@ -9,6 +9,8 @@ use super::pattern::{Pattern, Patterns};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScreenRules {
+    /// Rows by which a screen shows that this agent drew it; each counts once.
+    pub signature: Patterns,
     /// First row of a prompt that was sent, as the agent shows it again.
     pub echo: Option<Pattern>,
     /// First row of a block of the agent's own words. Without it every row that is nothing else belongs to the reply.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::evidence::Evidence;
+use super::guess;
 use super::reply::{self, Asked, Echo, Reading};
 use super::rest::{Activity, Signs, judge};
 use crate::config::Profile;
@@ -38,6 +39,8 @@ pub struct Given {
 pub struct Player {
     screen: Screen,
     profile: Profile,
+    /// Profiles of which the screen may still choose one.
+    choices: Vec<Profile>,
     given: Given,
     /// Input since the last submit, to find what was sent.
     typed: Typed,
@@ -94,6 +97,7 @@ impl Player {
         Self {
             screen: Screen::new(size, scrollback),
             profile,
+            choices: Vec::new(),
             given,
             typed: Typed::default(),
             open: None,
@@ -103,6 +107,14 @@ impl Player {
             rested: None,
             stirred: None,
             doubted: false,
+        }
+    }
+
+    /// Lets the screen choose among `profiles`, as soon as it shows which agent drew it.
+    pub fn choosing(self, profiles: Vec<Profile>) -> Self {
+        Self {
+            choices: profiles,
+            ..self
         }
     }
 
@@ -155,6 +167,7 @@ impl Player {
     pub fn finish(mut self, at: Duration) -> Vec<Found> {
         self.judge_quiet(Duration::MAX);
         if !self.marked {
+            self.choose();
             self.follow(at);
             // A recording that ends in the middle of a turn, or has no prompt of its own, is read as it stands.
             let unread = match &self.open {
@@ -175,7 +188,20 @@ impl Player {
         self.found
     }
 
+    /// Takes the profile that the screen speaks for.
+    fn choose(&mut self) {
+        if self.choices.is_empty() {
+            return;
+        }
+        let lines = self.screen.visible();
+        if let Some(profile) = guess::by_screen(&lines, self.choices.iter()) {
+            self.profile = profile.clone();
+            self.choices.clear();
+        }
+    }
+
     fn marker(&mut self, label: &str, at: Duration) {
+        self.choose();
         let name = label.split(' ').next().unwrap_or_default();
         match name {
             "prompt-sent" => {
@@ -334,6 +360,7 @@ impl Player {
             return;
         }
         self.pending = None;
+        self.choose();
         match self.activity() {
             Activity::Busy => {
                 if let Some(open) = &mut self.open {

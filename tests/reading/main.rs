@@ -3,6 +3,7 @@
 
 mod drawn;
 mod golden;
+mod guess;
 mod hostile;
 mod measure;
 mod recording;

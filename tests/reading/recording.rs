@@ -6,7 +6,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use codriver::config::{Profile, bundled_profile};
+use codriver::config::{Profile, bundled_profile, bundled_profiles};
 use codriver::limits;
 use codriver::pairing::{Found, Given, Player};
 use codriver::recording::cast::{Event, Header, Kind, Opened, Reader};
@@ -31,6 +31,8 @@ pub(crate) struct Turn {
 pub(crate) struct Recording {
     /// Name below the folder, without the ending.
     pub(crate) name: String,
+    /// The agent that was recorded.
+    pub(crate) harness: String,
     pub(crate) header: Header,
     pub(crate) events: Vec<Event>,
     pub(crate) turns: Vec<Turn>,
@@ -80,6 +82,7 @@ impl Recording {
         let name = Path::new(stem).strip_prefix(folder)?;
         Ok(Self {
             name: name.to_string_lossy().into_owned(),
+            harness: text(&truth["harness"]).ok_or("a truth without a harness")?,
             header,
             events: reader.collect::<Result<_, _>>()?,
             turns: truth["turns"]
@@ -131,12 +134,25 @@ impl Recording {
 
     /// Plays other events in the same terminal.
     pub(crate) fn play_events(&self, events: &[Event]) -> Vec<Found> {
+        self.play_in(self.player(self.profile()), events)
+    }
+
+    /// Plays the recording as if its title were hidden: the screen has to tell which agent drew it.
+    pub(crate) fn play_untitled(&self) -> Vec<Found> {
+        let profiles = bundled_profiles().map(bundled_profile).collect();
+        let player = self.player(bundled_profile("unknown")).choosing(profiles);
+        self.play_in(player, &self.events)
+    }
+
+    fn player(&self, profile: Profile) -> Player {
         let given = Given {
             tags: self.tags(),
             ..Given::default()
         };
-        let size = self.header.size;
-        let mut player = Player::new(size, limits::SCROLLBACK, self.profile(), given);
+        Player::new(self.header.size, limits::SCROLLBACK, profile, given)
+    }
+
+    fn play_in(&self, mut player: Player, events: &[Event]) -> Vec<Found> {
         let mut end = Duration::ZERO;
         for event in events {
             end = event.at;
