@@ -48,14 +48,21 @@ impl Stream {
 /// Shortest essence by which a cut echo is told from a chance likeness, in bytes.
 pub(super) const ENOUGH: usize = 12;
 
-/// The row behind the echo of `sent`: the last place above row `box_at` where it stands whole before `answered` says a
-/// reply has begun. When the top of the echo is gone, its last line decides.
-pub(super) fn end(
-    rows: &[Row],
-    box_at: usize,
-    sent: &str,
-    answered: impl Fn(std::ops::Range<usize>) -> bool,
-) -> Option<usize> {
+/// What is known of the rows that the echo is sought in.
+pub(super) struct Sought<'a> {
+    /// Row at which the input box begins: what stands in it was not sent yet.
+    pub box_at: usize,
+    /// Row up to which the screen stood like this before the text was sent; 0 where that says nothing.
+    pub since: usize,
+    /// Whether the agent draws a row as one of a prompt that was sent.
+    pub is_echo: &'a dyn Fn(usize) -> bool,
+    /// Whether a reply begins among rows.
+    pub answered: &'a dyn Fn(std::ops::Range<usize>) -> bool,
+}
+
+/// The row behind the echo of `sent`: the last place where it stands whole before a reply to it has begun. When the top of
+/// the echo is gone, its last line decides.
+pub(super) fn end(rows: &[Row], sent: &str, sought: &Sought<'_>) -> Option<usize> {
     let stream = Stream::of(rows, 0);
     let whole = essence(sent);
     let last = sent
@@ -67,14 +74,19 @@ pub(super) fn end(
     if places.is_empty() && last.len() >= ENOUGH {
         places = stream.find(&last);
     }
-    if places.iter().any(|&(first, _)| first < box_at) {
-        places.retain(|&(first, _)| first < box_at);
+    if places.iter().any(|&(first, _)| first < sought.box_at) {
+        places.retain(|&(first, _)| first < sought.box_at);
     }
+    // What something had answered before the text was sent is the echo of an older one.
+    places.retain(|&(_, end)| {
+        let between = rows.get(end + 1..sought.since).unwrap_or_default();
+        between.iter().all(Row::is_blank)
+    });
     let mut found: Option<usize> = None;
     for (first, end) in places {
         match found {
             // A quotation of the sent text inside the answer is not the echo.
-            Some(before) if answered(before..first) => break,
+            Some(before) if (sought.answered)(before..first) && !(sought.is_echo)(first) => break,
             _ => found = Some(end + 1),
         }
     }

@@ -170,11 +170,18 @@ impl Turn {
                     })
                 })
         };
-        // What stands in the input box was not sent yet.
-        let above = grammar::composer(rows, rules).unwrap_or(rows.len());
-        let by_text = asked
-            .sent
-            .and_then(|sent| echo::end(rows, above, sent, starts_reply));
+        let is_echo = |row| {
+            blocks
+                .iter()
+                .any(|block| block.part == Part::Echo && block.rows.contains(&row))
+        };
+        let sought = echo::Sought {
+            box_at: grammar::composer(rows, rules).unwrap_or(rows.len()),
+            since: if asked.windowed { 0 } else { asked.since },
+            is_echo: &is_echo,
+            answered: &starts_reply,
+        };
+        let by_text = asked.sent.and_then(|sent| echo::end(rows, sent, &sought));
         let shown = || blocks.iter().filter(|block| block.part == Part::Echo);
         let (from, echo) = match (by_text, asked.sent) {
             (Some(end), _) => {

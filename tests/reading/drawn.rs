@@ -315,7 +315,13 @@ impl Drawing {
         read(&self.window(rows), self.rules(), &asked)
     }
 
-    fn rules(&self) -> &'static ScreenRules {
+    /// Name of the harness.
+    pub(crate) fn harness(&self) -> &'static str {
+        self.agent.look().harness
+    }
+
+    /// How the agent's screen is read.
+    pub(crate) fn rules(&self) -> &'static ScreenRules {
         static RULES: LazyLock<[ScreenRules; 3]> =
             LazyLock::new(|| AGENTS.map(|agent| bundled_profile(agent.look().harness).screen));
         &RULES[self.agent as usize]

@@ -6,6 +6,7 @@ mod golden;
 mod guess;
 mod hostile;
 mod measure;
+mod never;
 mod recording;
 mod stream;
 mod width;
