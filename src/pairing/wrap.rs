@@ -188,7 +188,10 @@ impl Wrap<'_> {
         }
         let body = quoted.unwrap_or(&piece.text);
         let text = body.trim_start();
-        if text.is_empty() || list_text(body, self.bullet).is_some() {
+        // A number and a full stop may be the end of a place in a file as well as a list mark.
+        let is_item = list_text(body, self.bullet)
+            .is_some_and(|_| text.contains(' ') || !self.is_broken_word(&above.text, text));
+        if text.is_empty() || is_item {
             return None;
         }
         let indent = body.len() - text.len();
@@ -207,6 +210,13 @@ impl Wrap<'_> {
         if free == 0 && !tail.is_empty() && tail.width() >= room {
             return Some("");
         }
+        let whole = text.split(' ').next().unwrap_or(text);
+        // What would have had to fit: the word, up to the first sign behind which it may be broken.
+        let word = &whole[..self.breaks(whole).next().unwrap_or(whole.len())];
+        if self.is_broken_word(&above.text, text) {
+            // Nobody ends a line of his own like that: it is enough that the word as a whole does not fit.
+            return (whole.width() > free).then_some("");
+        }
         // A sentence that ends where the row does: what follows at the same indent is taken for a line of its own.
         let hanging = self.hangs && indent > own;
         if !hanging && ends_sentence(&above.text) {
@@ -214,13 +224,10 @@ impl Wrap<'_> {
         }
         let first = text.chars().next()?;
         let last = above.text.chars().next_back()?;
-        let word = text.split(' ').next().unwrap_or(text);
         let broken = self.wide_breaks && (is_wide(first) || is_wide(last));
         if broken && free < first.width().unwrap_or(1) {
             return Some("");
         }
-        // What would have had to fit: the word, up to the first sign behind which it may be broken.
-        let word = &word[..self.breaks(word).next().unwrap_or(word.len())];
         // Text of wide signs is broken anywhere: what counts is its narrow start, or its first sign.
         let need = match word
             .char_indices()
@@ -230,15 +237,6 @@ impl Wrap<'_> {
             Some((at, _)) => word[..at].width(),
             None => word.width(),
         };
-        if self
-            .break_after
-            .iter()
-            .any(|sign| above.text.ends_with(sign.as_str()))
-            && !last.is_whitespace()
-        {
-            let tight = need > free;
-            return tight.then_some(self.glue(&above.text));
-        }
         if need < free {
             return None;
         }
@@ -260,19 +258,35 @@ impl Wrap<'_> {
         })
     }
 
-    /// Nothing behind a sign that joins words, a blank behind one that stands alone.
-    fn glue(&self, above: &str) -> &'static str {
-        let sign = self
-            .break_after
-            .iter()
-            .find(|sign| above.ends_with(sign.as_str()))
-            .map_or(0, String::len);
-        if above[..above.len() - sign]
-            .ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ')' || c == '>')
-        {
-            ""
-        } else {
-            " "
+    /// Whether a row ends inside a word: behind one of the signs that allow it, where what was written has no blank.
+    fn is_broken_word(&self, above: &str, text: &str) -> bool {
+        let ends = |sign: &String| above.ends_with(sign.as_str());
+        let Some(sign) = self.break_after.iter().find(|sign| ends(sign)) else {
+            return false;
+        };
+        let (Some(last), Some(next)) = (sign.chars().next_back(), text.chars().next()) else {
+            return false;
+        };
+        let token = above.rsplit(' ').next().unwrap_or(above);
+        let body = &token[..token.len() - last.len_utf8()];
+        // Signs that no word begins with.
+        if matches!(next, '.' | ',' | ';' | ':' | '!' | '?' | ')' | ']' | '}') {
+            return true;
+        }
+        let lower = next.is_lowercase() || next == '_';
+        match last {
+            ',' | ';' | '!' | '?' => false,
+            ')' | ']' | '}' => matches!(next, '(' | '['),
+            ':' => body.ends_with(':') || (next.is_ascii_digit() && body.contains(['.', '/'])),
+            '.' => {
+                let number = body.ends_with(|c: char| c.is_ascii_digit()) && next.is_ascii_digit();
+                let path = body.contains(['/', '_', ':']) && !body.contains('.') && lower;
+                let call = body.ends_with(')') && lower;
+                number || path || call
+            }
+            _ => {
+                body.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ')' | '>' | '.'))
+            }
         }
     }
 }
@@ -348,7 +362,7 @@ mod tests {
 
     #[test]
     fn only_the_part_of_a_word_up_to_its_break_had_to_fit() {
-        let signs = ["/".to_owned(), "_".to_owned()];
+        let signs = ["/", ".", ":"].map(str::to_owned);
         for (rows, lines) in [
             // `src/` would have fitted behind `see it`, so the row ended there.
             (
@@ -358,6 +372,14 @@ mod tests {
             (
                 ["see it in src/", "library_table.rs"],
                 vec!["see it in src/library_table.rs"],
+            ),
+            (
+                ["it is in src/lib.", "rs:10, at the start"],
+                vec!["it is in src/lib.rs:10, at the start"],
+            ),
+            (
+                ["and that is the end.", "src/lib.rs is well"],
+                vec!["and that is the end.", "src/lib.rs is well"],
             ),
             // A word with a break inside is none that was too long for the row.
             (

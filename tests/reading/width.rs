@@ -44,7 +44,7 @@ fn sentence() -> impl Strategy<Value = String> {
 }
 
 /// A review of paragraphs and lists, a blank line between any two blocks.
-fn review() -> impl Strategy<Value = String> {
+pub(crate) fn review() -> impl Strategy<Value = String> {
     let block = prop_oneof![
         3 => sentence(),
         1 => prop::collection::vec(sentence(), 1..4)
