@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::config::{FlagValue, parse_duration, parse_size};
 use crate::demo::fault::Faults;
@@ -406,11 +407,78 @@ pub fn completions(shell: clap_complete::Shell) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// The manual page.
+const FILES: &str = "\
+Files:
+$XDG_CONFIG_HOME/codriver/config.toml (usually ~/.config/codriver/config.toml)
+    your settings; `codriver config show` prints all of them and where each comes from
+.codriver/config.toml
+    a repository's settings: review routes alone, never what is started
+$XDG_STATE_HOME/codriver/ (usually ~/.local/state/codriver/)
+    recorded sessions: terminal, events, texts and receipts";
+
+/// The manual page: one for all commands, since it is printed and not installed.
 pub fn manual() -> std::io::Result<String> {
+    let man = clap_mangen::Man::new(command());
     let mut page = Vec::new();
-    clap_mangen::Man::new(command()).render(&mut page)?;
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    Roff::new()
+        .control("SH", ["COMMANDS"])
+        .to_writer(&mut page)?;
+    for described in command().get_subcommands() {
+        if !described.is_hide_set() {
+            manual_of(described, &mut page)?;
+        }
+    }
+    man.render_options_section(&mut page)?;
+    let mut foot = Roff::new();
+    for text in [EXIT_STATUS, FILES, EXAMPLES] {
+        let (title, rest) = text
+            .split_once(":\n")
+            .expect("each of these texts has a title");
+        verbatim(foot.control("SH", [title.to_uppercase().as_str()]), rest);
+    }
+    foot.to_writer(&mut page)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+/// One command's part of the manual page.
+fn manual_of(described: &clap::Command, page: &mut Vec<u8>) -> std::io::Result<()> {
+    let own = described.clone().disable_help_flag(true);
+    let usage = own.clone().render_usage().to_string();
+    let mut head = Roff::new();
+    head.control("SS", [usage.trim_start_matches("Usage: ")]);
+    if let Some(about) = own.get_about() {
+        head.text([roman(about.to_string())]);
+    }
+    for part in own.get_subcommands() {
+        let about = part.get_about().map(ToString::to_string);
+        head.control("TP", [])
+            .text([bold(part.get_name())])
+            .text([roman(about.unwrap_or_default())]);
+    }
+    head.to_writer(page)?;
+    let mut options = Vec::new();
+    clap_mangen::Man::new(own).render_options_section(&mut options)?;
+    let options = String::from_utf8_lossy(&options);
+    page.extend(options.replace(".SH OPTIONS\n", "").as_bytes());
+    if let Some(examples) = described.get_after_help() {
+        let mut foot = Roff::new();
+        verbatim(foot.control("PP", []), &examples.to_string());
+        foot.to_writer(page)?;
+    }
+    Ok(())
+}
+
+/// Adds lines that stay as they are.
+fn verbatim(roff: &mut Roff, text: &str) {
+    roff.control("nf", []);
+    for line in text.lines() {
+        roff.text([roman(line)]);
+    }
+    roff.control("fi", []);
 }
 
 /// What a call depends on beside its words.
@@ -704,6 +772,25 @@ mod tests {
         ] {
             assert!(help.contains(&format!("  {there} ")), "{there}");
         }
+    }
+
+    #[test]
+    fn the_manual_page_describes_every_command_and_points_to_no_other_page() -> std::io::Result<()>
+    {
+        let page = manual()?;
+        for part in [
+            "discuss [OPTIONS] [MESSAGE]",
+            "\\-\\-diff",
+            "explain [OPTIONS] [FILE]",
+            "config [COMMAND]",
+            "EXIT STATUS",
+            "FILES",
+            "EXAMPLES",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("demo\\-agent \\-\\-") && !page.contains("(1)"));
+        Ok(())
     }
 
     #[test]
