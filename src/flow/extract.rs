@@ -9,7 +9,7 @@ use super::config::Printed;
 use crate::cli::{Exit, ExtractArgs, Options};
 use crate::config::{Profile, Settings};
 use crate::limits;
-use crate::pairing::{Asked, Found, Given, Player, read};
+use crate::pairing::{Asked, Found, Given, Player, by_screen, by_title, read};
 use crate::plain;
 use crate::recording::cast::{CastError, Opened, Reader};
 use crate::recording::result::{Extract, ExtractRound, Reading, seconds};
@@ -204,7 +204,9 @@ pub(super) fn play(source: &Source<'_>, settings: &Settings) -> Result<Played, E
                 return Err(ExtractError::Neither { name });
             }
             let lines = text_lines(&text);
-            let profile = named.unwrap_or_else(|| by_guess(None, &lines, settings));
+            let profile = named
+                .or_else(|| by_guess(None, &lines, settings))
+                .unwrap_or_else(|| unknown(settings));
             Ok(Played::Text(lines, Box::new(profile), sent))
         }
     }
@@ -224,8 +226,14 @@ fn play_recording<R: BufRead>(
         sent,
         until: source.until,
     };
-    let profile = named.unwrap_or_else(|| by_guess(title, &[], settings));
-    let mut player = Player::new(header.size, settings.scrollback.value, profile, given);
+    let known = named.or_else(|| by_guess(title, &[], settings));
+    let choices = match known {
+        Some(_) => Vec::new(),
+        None => settings.profiles().cloned().collect(),
+    };
+    let profile = known.unwrap_or_else(|| unknown(settings));
+    let mut player =
+        Player::new(header.size, settings.scrollback.value, profile, given).choosing(choices);
     let mut end = Duration::ZERO;
     let mut notes = Vec::new();
     let mut broken = 0u64;
@@ -267,16 +275,16 @@ fn play_recording<R: BufRead>(
     }
 }
 
-/// The profile a title or a screen speaks for.
-fn by_guess(title: Option<&str>, _lines: &[Line], settings: &Settings) -> Profile {
-    let name = title
-        .and_then(|title| title.split_whitespace().next())
-        .unwrap_or_default();
-    settings
-        .profile(name)
-        .or_else(|| settings.profile("unknown"))
+/// The profile a title or a screen speaks for, by the person's own settings.
+fn by_guess(title: Option<&str>, lines: &[Line], settings: &Settings) -> Option<Profile> {
+    by_title(title, settings.profiles())
+        .or_else(|| by_screen(lines, settings.profiles()))
         .cloned()
-        .unwrap_or_default()
+}
+
+/// The profile of an agent nothing is known about.
+fn unknown(settings: &Settings) -> Profile {
+    settings.profile("unknown").cloned().unwrap_or_default()
 }
 
 /// The lines of a plain text, which has no size: each is taken as already whole.

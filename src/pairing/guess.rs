@@ -25,7 +25,7 @@ pub fn guess(title: Option<&str>, lines: &[Line]) -> &'static str {
 }
 
 /// The profile that a title, or a command line, begins with: its own name or that of its program.
-pub(super) fn by_title<'a>(
+pub fn by_title<'a>(
     title: Option<&str>,
     mut profiles: impl Iterator<Item = &'a Profile>,
 ) -> Option<&'a Profile> {
@@ -41,7 +41,7 @@ pub(super) fn by_title<'a>(
 }
 
 /// The profile of which most signatures stand on a screen; none when two have as many.
-pub(super) fn by_screen<'a>(
+pub fn by_screen<'a>(
     lines: &[Line],
     profiles: impl Iterator<Item = &'a Profile>,
 ) -> Option<&'a Profile> {

@@ -20,7 +20,7 @@ pub use evidence::Evidence;
 pub use exact::{ExactReading, read_exact};
 pub use exchange::{Delivered, Ending, Exchange, Heard, Order, Status, Step, Way};
 pub use extract::{Found, Given, Player};
-pub use guess::guess;
+pub use guess::{by_screen, by_title, guess};
 pub use marker::{Label, Marker};
 pub use reply::{Asked, Reading, read};
 pub use rest::{Activity, Judgement, Signs, judge, normalised};
