@@ -89,7 +89,7 @@ fn run(call: &Call) -> Result<Printed, Failure> {
             };
             converse(asked, &place()?, options)
         }
-        Task::Brief { .. } => converse(Asked::Brief, &place()?, options),
+        Task::Brief { force } => converse(Asked::Brief { force: *force }, &place()?, options),
         Task::Explain(args) => {
             let settings = config::settings(&place()?, options)
                 .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure)?;
@@ -120,7 +120,7 @@ fn converse(asked: Asked, place: &Workplace, options: &Options) -> Result<Printe
         .map_err(|error| (Exit::Error, Box::from(error)) as Failure)?;
     let mut exit = Exit::Done;
     let mut broken = None;
-    let shown = runtime.block_on(round::run(asked, place, options, |result| {
+    let shown = runtime.block_on(round::run(&[asked], place, options, |result| {
         let printed = round::print(result, options);
         exit = printed.exit;
         broken = terminal::print(&printed.text).err();

@@ -38,7 +38,10 @@ use crate::world::{command, environment, files, git, program, random, settings_f
 #[derive(Debug, Clone)]
 pub enum Asked {
     /// The brief alone.
-    Brief,
+    Brief {
+        /// Also when the peer was briefed before.
+        force: bool,
+    },
     /// One round, the brief before it.
     Discuss {
         /// What it is about.
@@ -92,9 +95,16 @@ const CLOSE: Duration = Duration::from_secs(2);
 /// Longest the peer may take to tell its version.
 const VERSION: Duration = Duration::from_secs(5);
 
-/// Runs what is asked and hands the result to `show` as soon as it is known, before the peer is stopped.
+/// What is asked, ready to be sent.
+enum Ask {
+    Brief { force: bool },
+    Message(Kind, String),
+}
+
+/// Runs what is asked, one after the other with one peer, and hands each result to `show` as soon as it is known; the
+/// peer is stopped behind the last.
 pub async fn run(
-    asked: Asked,
+    asked: &[Asked],
     place: &Workplace,
     options: &Options,
     show: impl FnMut(&Round),
@@ -102,28 +112,32 @@ pub async fn run(
     let settings =
         config::settings(place, options).map_err(|faults| Failure::of(Exit::Usage, &faults))?;
     let profile = peer_profile(&settings)?;
-    let words = match &asked {
-        Asked::Brief => None,
-        Asked::Discuss { message, .. } => Some(words(message)?),
+    let read = |asked: &Asked| match asked {
+        Asked::Brief { .. } => Ok(String::new()),
+        Asked::Discuss { message, .. } => words(message),
     };
+    let words = asked.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     // Only now: an interruption ends by itself what waits for standard input.
     let mut signals = Signals::listen().map_err(|error| Failure::of(Exit::Error, &error))?;
-    let message = match (&asked, words) {
-        (Asked::Discuss { kind, diff, .. }, Some(words)) => {
-            let composed = tokio::select! {
-                biased;
-                signal = signals.next() => {
-                    let what = format!("{}; nothing was started", because(signal));
-                    return Err(Failure::new(Exit::Interrupted, what));
-                }
-                composed = compose(words, diff.as_ref(), place) => composed?,
-            };
-            Some((word_of(*kind), composed))
-        }
-        _ => None,
-    };
+    let mut asks = Vec::new();
+    for (asked, words) in asked.iter().zip(words) {
+        asks.push(match asked {
+            Asked::Brief { force } => Ask::Brief { force: *force },
+            Asked::Discuss { kind, diff, .. } => {
+                let composed = tokio::select! {
+                    biased;
+                    signal = signals.next() => {
+                        let what = format!("{}; nothing was started", because(signal));
+                        return Err(Failure::new(Exit::Interrupted, what));
+                    }
+                    composed = compose(words, diff.as_ref(), place) => composed?,
+                };
+                Ask::Message(word_of(*kind), composed)
+            }
+        });
+    }
     let mut session = Session::open(&settings, profile, place, options);
-    let ended = session.run(message, &mut signals, show).await;
+    let ended = session.run(&asks, &mut signals, show).await;
     session.close(&ended);
     ended
 }
@@ -245,6 +259,12 @@ struct Session<'a> {
     before: Option<String>,
     /// What the launch lets the peer do, in words.
     allows: String,
+    /// Whether the peer agreed to its brief; with the peer, this ends.
+    briefed: bool,
+    /// Rounds since then.
+    round: u32,
+    /// Briefs and messages so far, for the names of their texts.
+    exchanges: u32,
     version: Option<tokio::task::JoinHandle<Option<String>>>,
     known_version: Option<String>,
 }
@@ -293,6 +313,9 @@ impl<'a> Session<'a> {
             tree: place.root.clone().map(tree::Tree::new),
             before: None,
             allows: String::new(),
+            briefed: false,
+            round: 0,
+            exchanges: 0,
             version: None,
             known_version: None,
         };
@@ -321,7 +344,7 @@ impl<'a> Session<'a> {
 
     async fn run(
         &mut self,
-        message: Option<(Kind, String)>,
+        asks: &[Ask],
         signals: &mut Signals,
         mut show: impl FnMut(&Round),
     ) -> Result<(), Failure> {
@@ -362,14 +385,26 @@ impl<'a> Session<'a> {
         let mut pane = pane.map_err(|error| unstartable(&error, &self.profile))?;
         self.ask_version(&program, &launch);
         ear.started(pane.pid());
-        let (round, outcome) = self
-            .converse(&mut pane, &launch, message, &mut ear, signals)
-            .await;
-        if let Some(round) = &round {
-            self.progress.clear();
-            show(round);
-            for remark in remarks(round) {
-                self.warn(&remark);
+        if let Some(tree) = &mut self.tree {
+            self.before = tree.fingerprint(limits::TREE_TIME).await;
+        }
+        let mut outcome = Ok(());
+        for ask in asks {
+            match self
+                .answer(ask, &mut pane, &launch, &mut ear, signals)
+                .await
+            {
+                Ok(round) => {
+                    self.progress.clear();
+                    show(&round);
+                    for remark in remarks(&round) {
+                        self.warn(&remark);
+                    }
+                }
+                Err(failure) => {
+                    outcome = Err(failure);
+                    break;
+                }
             }
         }
         self.progress.show(
@@ -394,40 +429,79 @@ impl<'a> Session<'a> {
         outcome
     }
 
-    /// The brief, and the message behind it (A.5).
-    async fn converse(
+    /// A brief (A.4), or a message with the brief before it where there was none yet (A.5).
+    async fn answer(
         &mut self,
+        ask: &Ask,
         pane: &mut Pane,
         launch: &Launch,
-        message: Option<(Kind, String)>,
         ear: &mut Ear,
         signals: &mut Signals,
-    ) -> (Option<Round>, Result<(), Failure>) {
-        if let Some(tree) = &mut self.tree {
-            self.before = tree.fingerprint(limits::TREE_TIME).await;
+    ) -> Result<Round, Failure> {
+        let mut fresh = None;
+        if !self.briefed || matches!(ask, Ask::Brief { force: true }) {
+            self.briefed = false;
+            self.reset(pane, ear, signals).await?;
+            let brief = self
+                .exchange(pane, launch, Kind::Brief, 0, None, ear, signals)
+                .await?;
+            // Only an agreement makes the pane a briefed one, and counts its rounds anew.
+            if brief.reading.verdict() == Verdict::Agree {
+                self.briefed = true;
+                self.round = 0;
+            }
+            fresh = Some(brief);
         }
-        if let Err(failure) = self.reset(pane, ear, signals).await {
-            return (None, Err(failure));
+        match (ask, fresh) {
+            (Ask::Brief { .. }, Some(brief)) => Ok(brief),
+            (Ask::Brief { .. }, None) => Ok(self.already_briefed()),
+            (Ask::Message(kind, _), Some(brief)) if !self.briefed => Ok(unbriefed(brief, *kind)),
+            (Ask::Message(kind, message), _) => {
+                let number = self.round + 1;
+                let round = self
+                    .exchange(pane, launch, *kind, number, Some(message), ear, signals)
+                    .await?;
+                self.round = number;
+                Ok(round)
+            }
         }
-        let briefed = self
-            .exchange(pane, launch, Kind::Brief, 0, None, ear, signals)
-            .await;
-        let brief = match briefed {
-            Ok(round) => round,
-            Err(failure) => return (None, Err(failure)),
-        };
-        let Some((kind, message)) = message else {
-            return (Some(brief), Ok(()));
-        };
-        if brief.reading.verdict() != Verdict::Agree {
-            return (Some(unbriefed(brief, kind)), Ok(()));
+    }
+
+    /// The answer to a brief that was given before: nothing is sent (A.4).
+    fn already_briefed(&self) -> Round {
+        Round {
+            schema: ROUND_SCHEMA.to_owned(),
+            session: self.recorder.id().to_owned(),
+            pane: PEER.to_owned(),
+            round: self.round,
+            kind: Kind::Brief,
+            reading: Reading::decided(Verdict::Agree, "already briefed")
+                .expect("AGREE is a verdict"),
+            raw_tail: None,
+            source: Source::Screen,
+            checked_by: None,
+            agreement: Agreement::None,
+            readings: Vec::new(),
+            complete: true,
+            ambiguous: false,
+            tagged: false,
+            already: true,
+            peer: self.peer(),
+            route: Route::host(),
+            tree: Tree::between(self.before.clone(), None),
+            delivery: Delivery::default(),
+            started_at: WallTime::now().utc(),
+            elapsed_ms: 0,
+            receipt: None,
+            recording: None,
         }
-        match self
-            .exchange(pane, launch, kind, 1, Some(&message), ear, signals)
-            .await
-        {
-            Ok(round) => (Some(round), Ok(())),
-            Err(failure) => (None, Err(failure)),
+    }
+
+    fn peer(&self) -> Peer {
+        Peer {
+            harness: self.profile.name.clone(),
+            version: self.known_version.clone(),
+            confined: Some("none".to_owned()),
         }
     }
 
@@ -516,11 +590,10 @@ impl<'a> Session<'a> {
         let mut facts = Facts::new(kind, number, Some(tag.clone()), started);
         facts.launch = Digest::of_list(launch.argv.iter().map(|word| word.as_encoded_bytes()));
         facts.scrubbed.clone_from(&launch.scrubbed);
-        let name = if message.is_some() { "round" } else { "brief" };
-        facts.texts.sent = Some(
-            self.recorder
-                .text(&format!("{number:02}-{name}-sent.txt"), &text),
-        );
+        self.exchanges += 1;
+        let word = if message.is_some() { "round" } else { "brief" };
+        let name = format!("{:02}-{word}", self.exchanges);
+        facts.texts.sent = Some(self.recorder.text(&format!("{name}-sent.txt"), &text));
         let begun = Event::RoundStarted {
             pane: PEER.to_owned(),
             round: number,
@@ -553,7 +626,7 @@ impl<'a> Session<'a> {
         };
         facts.hear(&exchange, self.clock.elapsed());
         match ending {
-            Ending::Answered(heard) => Ok(self.conclude(facts, &heard, pane, name).await),
+            Ending::Answered(heard) => Ok(self.conclude(facts, &heard, pane, &name).await),
             ending => Err(self.fail(&facts, &ending, pane)),
         }
     }
@@ -576,7 +649,7 @@ impl<'a> Session<'a> {
         let tree = Tree::between(self.before.clone(), after.clone());
         self.before = after;
         self.learn_version().await;
-        let file = |what: &str| format!("{:02}-{name}-{what}.txt", facts.number);
+        let file = |what: &str| format!("{name}-{what}.txt");
         facts.texts.screen = Some(self.recorder.text(&file("screen"), &heard.reading.raw));
         if let Some(text) = heard
             .channel
@@ -624,11 +697,7 @@ impl<'a> Session<'a> {
             ambiguous: answer.ambiguous,
             tagged: answer.tagged,
             already: false,
-            peer: Peer {
-                harness: self.profile.name.clone(),
-                version: self.known_version.clone(),
-                confined: Some("none".to_owned()),
-            },
+            peer: self.peer(),
             route: Route::host(),
             tree,
             delivery: facts.delivery,

@@ -47,7 +47,7 @@ fn a_message_of_any_length_arrives_once_and_whole() -> Outcome {
         assert!(round.delivery.pasted && round.delivery.submitted && round.delivery.turn_started);
         let turns = world.turns()?;
         assert_eq!(turns.len(), 2, "{} turns", turns.len());
-        let sent = world.record()?.transcript("01-round-sent.txt")?;
+        let sent = world.record()?.transcript("02-round-sent.txt")?;
         assert_eq!(turns[1].prompt, sent);
         assert!(sent.contains(&format!("\n\n{message}\n\n")));
         Ok(())

@@ -49,7 +49,7 @@ fn a_recorded_round_is_read_again_to_the_same_result() -> Outcome {
             .map(|round| (round.reading.verdict(), round.reading.rationale()))
             .collect();
         let live = [
-            ("AGREE", record.transcript("00-brief-rationale.txt")?),
+            ("AGREE", record.transcript("01-brief-rationale.txt")?),
             ("OBJECT", round.reading.rationale().to_owned()),
         ];
         assert_eq!(
