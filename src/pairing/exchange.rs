@@ -410,6 +410,7 @@ impl Exchange {
         let paste = screen.modes().bracketed_paste && matches!(self.order.way, Way::Message { .. });
         steps.push(Step::Type(keys(&self.order.text, paste)));
         self.enter(Phase::Typed, now);
+        self.sent = now;
         self.still.1 = now;
     }
 
@@ -762,7 +763,12 @@ impl Exchange {
         // One that was never ready was sent nothing.
         let starting = matches!(self.phase, Phase::Ready);
         if self.order.way == Way::Command && !starting {
-            self.end(Ending::Settled);
+            // Not coming to rest is no fault, but a box that still holds the command would spoil what is typed next.
+            self.end(if self.box_holds(&screen.visible()) {
+                Ending::Unsent("the agent's input box kept the reset command")
+            } else {
+                Ending::Settled
+            });
             return;
         }
         let judgement = self.judgement.clone().unwrap_or(Judgement {
@@ -799,7 +805,7 @@ impl Exchange {
     fn deadline(&self) -> Duration {
         match (&self.phase, &self.order.way) {
             (Phase::Ready, _) => self.opened + self.ready_limit(),
-            (_, Way::Command) => self.opened + COMMAND,
+            (_, Way::Command) => self.sent + COMMAND,
             (_, Way::Message { .. }) => self.sent + self.order.timeout,
         }
     }
@@ -1202,6 +1208,21 @@ mod tests {
         .pass(600);
         assert_eq!(sim.heard().answer.rationale, "the head\nthe tail");
         assert_eq!(sim.sizes.last(), Some(&Size::new(80, 24)));
+    }
+
+    #[test]
+    fn a_command_to_an_agent_that_started_slowly_is_submitted_all_the_same() {
+        let mut sim = Sim::open(plain_claude(), Way::Command);
+        sim.exchange.order.text = "/clear".to_owned();
+        sim.pass(20_000).draw("\x1b[?2004h").show(BOX).pass(500);
+        assert_eq!(sim.typed, ["/clear"]);
+        assert_eq!(sim.exchange.ending(), None);
+        let held = "──────────\r\n❯ \u{a0}/clear\r\n──────────";
+        sim.show(held).pass(2000);
+        assert_eq!(sim.typed, ["/clear", "\r"]);
+        // A box that never lets go of it must not get the next text.
+        sim.pass(20_000);
+        assert!(matches!(sim.exchange.ending(), Some(Ending::Unsent(_))));
     }
 
     #[test]
