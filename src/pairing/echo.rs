@@ -33,6 +33,40 @@ impl Stream {
         self.rows[after.saturating_sub(1)].1
     }
 
+    /// The rows of each place where `last` ends what may be the rest of `whole`: as far as the screen or the block goes
+    /// back, nothing else stands there.
+    fn tails(&self, whole: &str, last: &str, sought: &Sought<'_>) -> Vec<(usize, usize)> {
+        let shown = |end: usize| {
+            let pairs = self.text[..end].chars().rev().zip(whole.chars().rev());
+            pairs
+                .take_while(|(here, there)| here == there)
+                .map(|(here, _)| here.len_utf8())
+                .sum::<usize>()
+        };
+        let mut out = Vec::new();
+        for (at, _) in self.text.match_indices(last) {
+            let end = at + last.len();
+            let shown = shown(end);
+            let from = end - shown;
+            let row = self.row(from);
+            let opens = self.starts_at(from)
+                && (sought.is_echo)(row)
+                && !row.checked_sub(1).is_some_and(sought.is_echo);
+            let likely = !sought.is_tagged && shown >= whole.len().min(last.len() + ENOUGH);
+            if from == 0 || opens || likely {
+                out.push((row, self.row(end - 1)));
+            }
+        }
+        out
+    }
+
+    /// Whether a row begins at byte `at`.
+    fn starts_at(&self, at: usize) -> bool {
+        self.rows
+            .binary_search_by_key(&at, |&(start, _)| start)
+            .is_ok()
+    }
+
     /// The rows (first, last) of each place where `needle` stands, in order, none overlapping.
     pub(super) fn find(&self, needle: &str) -> Vec<(usize, usize)> {
         if needle.is_empty() || self.rows.is_empty() {
@@ -58,11 +92,22 @@ pub(super) struct Sought<'a> {
     pub is_echo: &'a dyn Fn(usize) -> bool,
     /// Whether a reply begins among rows.
     pub answered: &'a dyn Fn(std::ops::Range<usize>) -> bool,
+    /// Whether a tag tells the reply, so that no echo is better than one of an older text.
+    pub is_tagged: bool,
 }
 
-/// The row behind the echo of `sent`: the last place where it stands whole before a reply to it has begun. When the top of
-/// the echo is gone, its last line decides.
-pub(super) fn end(rows: &[Row], sent: &str, sought: &Sought<'_>) -> Option<usize> {
+/// Where the sent text is shown again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shown {
+    /// The row behind it.
+    pub end: usize,
+    /// Whether all of it was seen.
+    pub whole: bool,
+}
+
+/// The echo of `sent`: the last place where it stands whole before a reply to it has begun. When its top is gone, its last
+/// line decides.
+pub(super) fn find(rows: &[Row], sent: &str, sought: &Sought<'_>) -> Option<Shown> {
     let stream = Stream::of(rows, 0);
     let whole = essence(sent);
     let last = sent
@@ -71,8 +116,9 @@ pub(super) fn end(rows: &[Row], sent: &str, sought: &Sought<'_>) -> Option<usize
         .map(essence)
         .find(|line| !line.is_empty())?;
     let mut places = stream.find(&whole);
-    if places.is_empty() && last.len() >= ENOUGH {
-        places = stream.find(&last);
+    let is_whole = !places.is_empty();
+    if !is_whole && last.len() >= ENOUGH {
+        places = stream.tails(&whole, &last, sought);
     }
     if places.iter().any(|&(first, _)| first < sought.box_at) {
         places.retain(|&(first, _)| first < sought.box_at);
@@ -90,5 +136,8 @@ pub(super) fn end(rows: &[Row], sent: &str, sought: &Sought<'_>) -> Option<usize
             _ => found = Some(end + 1),
         }
     }
-    found
+    found.map(|end| Shown {
+        end,
+        whole: is_whole,
+    })
 }

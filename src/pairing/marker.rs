@@ -30,6 +30,8 @@ pub enum Label {
 const NOISE: &str = "•●⏺*_->#▎│|`";
 /// Signs that close an emphasis.
 const EMPHASIS: &[char] = &['*', '_', '`'];
+/// Signs that may stand between the colon and the tag.
+const OPENING: &[char] = &['(', '[', '{', '<', '（', '【', ' ', '*', '_', '`', '\u{a0}'];
 /// Bars between the cells of a table.
 const BARS: &[char] = &['│', '|'];
 /// A label stands this near the start of a line, or it is none.
@@ -128,6 +130,18 @@ impl Marker {
         let rest = (self.label == Label::Review).then(|| strip_tag(&self.seen, tag))??;
         Some(tail_of(&self.rest, rest.chars().count()))
     }
+
+    /// Whether a word that may be a tag as long as `tag`, letters and digits mixed, stands where the tag is expected.
+    pub(super) fn has_other_tag(&self, tag: &str) -> bool {
+        let word = self.seen.trim_start_matches(OPENING);
+        let word = &word[..word
+            .find(|c: char| !c.is_alphanumeric())
+            .unwrap_or(word.len())];
+        word.len() == tag.len()
+            && !word.eq_ignore_ascii_case(tag)
+            && word.contains(|c: char| c.is_ascii_digit())
+            && word.contains(|c: char| c.is_ascii_alphabetic())
+    }
 }
 
 /// The end of `written` that a reader sees as `count` characters.
@@ -146,9 +160,8 @@ fn tail_of(written: &str, count: usize) -> &str {
 
 /// Takes `tag`, bare or in brackets, off the start of `text`.
 pub(super) fn strip_tag<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
-    let open: &[char] = &['(', '[', '{', '<', '（', '【', ' ', '*', '_', '`', '\u{a0}'];
     let close: &[char] = &[')', ']', '}', '>', '）', '】', '*', '_', '`'];
-    let body = text.trim_start_matches(open);
+    let body = text.trim_start_matches(OPENING);
     let head = body.get(..tag.len())?;
     if tag.is_empty() || !head.eq_ignore_ascii_case(tag) {
         return None;
@@ -236,6 +249,24 @@ mod tests {
             "VERDICT: AG\u{202e}REE",
         ] {
             assert_eq!(verdict(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn another_tag_is_a_word_of_its_length_with_a_letter_and_a_digit() {
+        let other = |line: &str| Marker::parse(line).unwrap().has_other_tag("k7q2");
+        for line in ["REVIEW: (m3xp) fine", "REVIEW: [m3xp]", "REVIEW: m3xp fine"] {
+            assert!(other(line), "{line}");
+        }
+        for line in [
+            "REVIEW: (k7q2) fine",
+            "REVIEW: K7Q2",
+            "REVIEW: Fine.",
+            "REVIEW: 2024 was",
+            "REVIEW: (m3xpq)",
+            "REVIEW:",
+        ] {
+            assert!(!other(line), "{line}");
         }
     }
 

@@ -153,6 +153,8 @@ struct Turn {
     blocks: Vec<Block>,
     /// Whether the echo was found, so that nothing before the answer is taken for it.
     echo: bool,
+    /// Whether only the end of it was: it may be an older one that ends in the same words.
+    tail: bool,
 }
 
 impl Turn {
@@ -180,8 +182,11 @@ impl Turn {
             since: if asked.windowed { 0 } else { asked.since },
             is_echo: &is_echo,
             answered: &starts_reply,
+            is_tagged: asked.tag.is_some(),
         };
-        let by_text = asked.sent.and_then(|sent| echo::end(rows, sent, &sought));
+        let by_text = asked.sent.and_then(|sent| echo::find(rows, sent, &sought));
+        let tail = by_text.is_some_and(|shown| !shown.whole);
+        let by_text = by_text.map(|shown| shown.end);
         let shown = || blocks.iter().filter(|block| block.part == Part::Echo);
         let (from, echo) = match (by_text, asked.sent) {
             (Some(end), _) => {
@@ -204,7 +209,7 @@ impl Turn {
                 ..block.clone()
             })
             .collect();
-        Self { blocks, echo }
+        Self { blocks, echo, tail }
     }
 
     /// The rows of the reply blocks, gutter taken off.
@@ -416,6 +421,8 @@ struct Start {
     sure: bool,
     /// Whether it stands in a list, a quotation or a heading.
     nested: bool,
+    /// Whether it carries what may be the tag of another round.
+    foreign: bool,
 }
 
 /// The marker lines of a reply.
@@ -446,6 +453,7 @@ impl Found {
                 let next = texts.get(at + 1).filter(|_| marker.rest.is_empty())?;
                 strip_tag(&next.text, tag?).map(|rest| (rest.to_owned(), 1))
             };
+            let foreign = tag.is_some_and(|tag| marker.has_other_tag(tag));
             let (tagged, (rest, skip)) = match here.or_else(below) {
                 Some(found) => (true, found),
                 None => (false, (marker.rest.clone(), 0)),
@@ -457,6 +465,7 @@ impl Found {
                 tagged,
                 sure: true,
                 nested: marker.nested && !line.first,
+                foreign,
             });
         }
         // A list item, a quotation or a heading is a quoted one wherever there is another.
@@ -564,7 +573,12 @@ impl Found {
             sure: ends.is_some_and(|(at, _)| !texts[at].doubtful),
             failed: asked.failed || turn.failed(last_row),
             // Without the echo nothing but the tag tells this reply from an older one, and its start may be gone.
-            cut: !turn.echo && !tagged && (asked.tag.is_some() || (asked.windowed && !opens)),
+            cut: !tagged
+                && if turn.echo {
+                    turn.tail && start.is_some_and(|start| start.foreign)
+                } else {
+                    asked.tag.is_some() || (asked.windowed && !opens)
+                },
         };
         let reason = self.reason(start, deciding.map(|(_, word)| word), &end, asked);
         let line_of = |at: usize| texts[at].rows;

@@ -135,12 +135,13 @@ proptest! {
         shown in any::<bool>(),
         ended in any::<bool>(),
         same in any::<bool>(),
+        old in prop::sample::select(vec![Verdict::Agree, Verdict::Object, Verdict::Escalate]),
     ) {
         let before = sent("Is src/store.rs ready?", TAG);
         let now = sent(if same { "Is src/store.rs ready?" } else { "And src/parse.rs?" }, OTHER);
         let old = Drawing::new(agent, cols)
             .echo(&before)
-            .reply("REVIEW: (k7q2) All of it is fine.\n\nVERDICT: AGREE")
+            .reply(&format!("REVIEW: (k7q2) All of it was read.\n\nVERDICT: {old}"))
             .end();
         let since = old.lines().len();
         let mut drawing = old;
@@ -159,9 +160,9 @@ proptest! {
         for since in [0, since] {
             let asked = Asked { since, ..asked };
             let reading = drawing.read(&asked);
-            prop_assert_ne!(reading.verdict, Verdict::Agree, "{}", text(&drawing));
+            prop_assert_eq!(reading.verdict, Verdict::Unparsed, "{}", text(&drawing));
             let reading = drawing.read_window(rows, &Asked { since: 0, ..asked });
-            prop_assert_ne!(reading.verdict, Verdict::Agree, "{}", text(&drawing));
+            prop_assert_eq!(reading.verdict, Verdict::Unparsed, "{}", text(&drawing));
         }
     }
 
