@@ -19,14 +19,17 @@ pub struct ExactReading {
     pub ambiguous: bool,
 }
 
-/// Reads an exact text. Fenced, quoted and indented lines are no markers; a list item is one only as the last line.
+/// Reads an exact text. Fenced, quoted and indented lines are no markers; a list item or a heading is one only as the
+/// first or the last line.
 pub fn read_exact(text: &str, tag: Option<&str>) -> ExactReading {
     let text = text.replace("\r\n", "\n");
     let lines: Vec<&str> = text.split('\n').collect();
     let own = own_lines(&lines);
     let last = lines.iter().rposition(|line| !line.trim().is_empty());
+    let first = lines.iter().position(|line| !line.trim().is_empty());
+    let at_edge = |at: usize| Some(at) == first || Some(at) == last;
     let marker = |at: usize| {
-        Marker::parse(lines[at]).filter(|marker| own[at] && (!marker.nested || Some(at) == last))
+        Marker::parse(lines[at]).filter(|marker| own[at] && (!marker.nested || at_edge(at)))
     };
     let tagged_at = tag.and_then(|tag| {
         (0..lines.len()).find_map(|at| marker(at)?.tagged(tag).map(|rest| (at, rest.to_owned())))
@@ -147,6 +150,18 @@ mod tests {
         assert_eq!(
             (reading.verdict, reading.reason),
             (Verdict::Unparsed, Some(Reason::NotLast))
+        );
+    }
+
+    #[test]
+    fn a_heading_that_is_the_first_line_is_the_marker() {
+        let reading = read_exact(
+            "\n## REVIEW: (k7q2) one\n\n- REVIEW: (k7q2) two\n\nVERDICT: ADJUST",
+            Some("k7q2"),
+        );
+        assert_eq!(
+            (reading.tagged, reading.rationale.as_str()),
+            (true, "one\n\n- REVIEW: (k7q2) two")
         );
     }
 
