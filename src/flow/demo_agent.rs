@@ -181,7 +181,8 @@ fn perform(
             }
             Effect::Record(record) => {
                 if let Some(folder) = &options.channel {
-                    demo_trace::append_line(&folder.join(CHANNEL), &json(&record))?;
+                    // As with the real ones, what an agent notes for others does not hold it up.
+                    let _ = demo_trace::append_line(&folder.join(CHANNEL), &json(&record));
                 }
             }
         }

@@ -14,6 +14,9 @@ use crate::limits;
 use crate::plain;
 use crate::world::{environment, files, loopback, pty, random};
 
+/// The folder a peer may be started in, in the folder of its launch.
+const WORK: &str = "work";
+
 /// All that is needed to start a peer.
 pub(super) struct Prepared {
     /// How it is started.
@@ -61,11 +64,7 @@ pub(super) fn prepare(
         )
     };
     let (base, folder) = private_folder(session).map_err(broken)?;
-    // An agent that looks for its project upwards stops at this one. It has no commit, so no worktree can be made of it.
-    let work = base.join("work");
-    files::make_new_folder(&work).map_err(broken)?;
-    files::make_repository(&work).map_err(broken)?;
-    let home = base.join("home");
+    let (work, home) = (base.join(WORK), base.join("home"));
     let mut warnings = Vec::new();
     if let Some(private) = &profile.private_home {
         warnings.extend(make_home(private, profile, &home)?);
@@ -125,17 +124,28 @@ pub(super) fn prepare(
     })
 }
 
+/// Makes the folder of a launch, the place to work in in it. Where the session's folder does not take it, the
+/// temporary one does.
 fn private_folder(session: Option<&Path>) -> io::Result<(PathBuf, PrivateFolder)> {
     if let Some(folder) = session.map(|session| session.join("private"))
         && files::make_new_folder(&folder).is_ok()
     {
-        return Ok((folder.clone(), PrivateFolder::Session(folder)));
+        let made = PrivateFolder::Session(folder.clone());
+        if make_work(&folder).is_ok() {
+            return Ok((folder, made));
+        }
     }
     let folder = tempfile::Builder::new().prefix("codriver-").tempdir()?;
-    Ok((
-        folder.path().canonicalize()?,
-        PrivateFolder::Temporary { _folder: folder },
-    ))
+    let path = folder.path().canonicalize()?;
+    make_work(&path)?;
+    Ok((path, PrivateFolder::Temporary { _folder: folder }))
+}
+
+/// An agent that looks for its project upwards stops at this folder. It has no commit, so no worktree can be made of it.
+fn make_work(base: &Path) -> io::Result<()> {
+    let work = base.join(WORK);
+    files::make_new_folder(&work)?;
+    files::make_repository(&work)
 }
 
 /// Makes the agent's settings folder from the person's, which is only read.

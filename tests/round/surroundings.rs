@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use codriver::recording::word::Verdict;
 
@@ -18,11 +18,7 @@ fn without_a_home_it_works_and_warns_once() -> Outcome {
         .run()?;
     let round = ended.round(10)?;
     assert_eq!((&round.receipt, &round.recording), (&None, &None));
-    let warnings: Vec<_> = ended
-        .err
-        .lines()
-        .filter(|line| line.starts_with("codriver: "))
-        .collect();
+    let warnings = ended.warnings();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains("nothing is recorded") && warnings[0].contains("HOME"));
     Ok(())
@@ -47,74 +43,64 @@ fn a_state_folder_that_cannot_be_written_is_one_warning() -> Outcome {
             .run()?;
         let round = ended.round(10)?;
         assert_eq!(round.receipt, None);
-        let warnings: Vec<_> = ended
-            .err
-            .lines()
-            .filter(|line| line.starts_with("codriver: "))
-            .collect();
+        let warnings = ended.warnings();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(warnings[0].contains("not recorded"), "{warnings:?}");
         Ok(())
     })
 }
 
+/// Starts a shell in which the state folder is a disk of its own, as small as these options say.
+fn on_a_small_disk(world: &World, options: &str, script: &str) -> Command {
+    let mut command = Command::new("unshare");
+    command
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
+        .arg(format!(
+            "mount -t tmpfs -o {options} none '{}' && {script}",
+            world.path("state").display()
+        ));
+    command
+}
+
 #[test]
 fn a_full_disk_does_not_stop_the_round() -> Outcome {
+    // Full in the middle of a round, and of everything that is made before it.
+    let disks = [
+        "size=64k",
+        "size=4k",
+        "nr_inodes=3",
+        "nr_inodes=7",
+        "nr_inodes=9",
+        "nr_inodes=12",
+        "nr_inodes=16",
+    ];
     let world = World::new()?;
-    let state = world.path("state");
-    // In a user namespace of its own a disk as small as wanted can be mounted.
-    let mount = |script: &str| {
-        let mut command = std::process::Command::new("unshare");
-        command
-            .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
-            .arg(format!(
-                "mount -t tmpfs -o size=64k none '{}' && {script}",
-                state.display()
-            ));
-        command
-    };
-    if !mount("true")
+    let tried = on_a_small_disk(&world, "size=64k", "true")
         .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
-    {
+        .status();
+    if !tried.is_ok_and(|status| status.success()) {
         println!("skipped: nothing can be mounted here");
         return Ok(());
     }
-    let mut call = world
-        .headless(&Peer::new("demo"), &["--json", "discuss", "-"])?
-        .input("why\n".repeat(9000).as_bytes());
-    let words: Vec<String> = std::iter::once(PROGRAM.to_owned())
-        .chain(
-            call.command
-                .get_args()
-                .map(|word| word.to_string_lossy().into_owned()),
-        )
-        .map(|word| format!("'{word}'"))
-        .collect();
-    let mut inside = mount(&format!("exec {}", words.join(" ")));
-    inside.env_clear().current_dir(world.path("repo"));
-    for (name, value) in call.command.get_envs() {
-        if let Some(value) = value {
-            inside.env(name, value);
-        }
-    }
-    inside
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    call.command = inside;
-    let ended = call.run()?;
-    let round = ended.round(10)?;
-    assert_eq!(round.reading.verdict(), Verdict::Adjust);
-    let warnings: Vec<_> = ended
-        .err
-        .lines()
-        .filter(|line| line.starts_with("codriver: "))
-        .collect();
-    assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].contains("not recorded whole"), "{warnings:?}");
-    Ok(())
+    each(&disks, |options| {
+        let world = World::new()?;
+        let mut call = world
+            .headless(&Peer::new("demo"), &["--json", "discuss", "-"])?
+            .input("why\n".repeat(9000).as_bytes());
+        let words: Vec<String> = std::iter::once(PROGRAM.to_owned())
+            .chain(call.words())
+            .map(|word| format!("'{word}'"))
+            .collect();
+        let shell = on_a_small_disk(&world, options, &format!("exec {}", words.join(" ")));
+        call.through(shell, Stdio::piped());
+        let ended = call.run()?;
+        let round = ended.round(10)?;
+        assert_eq!(round.reading.verdict(), Verdict::Adjust);
+        let warnings = ended.warnings();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].contains("not recorded"), "{warnings:?}");
+        Ok(())
+    })
 }
 
 #[test]
@@ -147,25 +133,11 @@ fn a_result_that_cannot_be_written_is_an_error() -> Outcome {
 fn with_all_three_streams_closed_it_still_ends_in_order() -> Outcome {
     let world = World::new()?;
     let mut call = world.headless(&Peer::new("demo"), &["discuss", "Well?"])?;
-    let words: Vec<String> = call
-        .command
-        .get_args()
-        .map(|word| format!("'{}'", word.to_string_lossy()))
-        .collect();
-    let mut shell = std::process::Command::new("/bin/sh");
-    shell
-        .arg("-c")
-        .arg(format!("exec '{PROGRAM}' {} <&- >&- 2>&-", words.join(" ")));
-    shell
-        .env_clear()
-        .current_dir(world.path("repo"))
-        .stdin(Stdio::null());
-    for (name, value) in call.command.get_envs() {
-        if let Some(value) = value {
-            shell.env(name, value);
-        }
-    }
-    call.command = shell;
+    let words: Vec<String> = call.words().map(|word| format!("'{word}'")).collect();
+    let mut shell = Command::new("/bin/sh");
+    let script = format!("exec '{PROGRAM}' {} <&- >&- 2>&-", words.join(" "));
+    shell.arg("-c").arg(script);
+    call.through(shell, Stdio::null());
     let ended = call.run()?;
     assert!(matches!(ended.code(), Some(1 | 10)), "{ended:#?}");
     assert_eq!(world.record()?.rounds().len(), 2);
@@ -176,22 +148,9 @@ fn with_all_three_streams_closed_it_still_ends_in_order() -> Outcome {
 fn without_any_terminal_it_works_as_cron_starts_it() -> Outcome {
     let world = World::new()?;
     let mut call = world.headless(&Peer::new("demo"), &["--json", "discuss", "Well?"])?;
-    let mut alone = std::process::Command::new("setsid");
-    alone
-        .arg("--wait")
-        .arg(PROGRAM)
-        .args(call.command.get_args());
-    alone.env_clear().current_dir(world.path("repo"));
-    for (name, value) in call.command.get_envs() {
-        if let Some(value) = value {
-            alone.env(name, value);
-        }
-    }
-    alone
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    call.command = alone;
+    let mut alone = Command::new("setsid");
+    alone.arg("--wait").arg(PROGRAM).args(call.words());
+    call.through(alone, Stdio::null());
     call.without("TERM").run()?.round(10)?;
     Ok(())
 }

@@ -406,6 +406,27 @@ impl<'w> Call<'w> {
         self
     }
 
+    /// The arguments of the program.
+    pub(crate) fn words(&self) -> impl Iterator<Item = String> + '_ {
+        let words = self.command.get_args();
+        words.map(|word| word.to_string_lossy().into_owned())
+    }
+
+    /// Starts another program in the place of this one, in the same surroundings; it is to start this one.
+    pub(crate) fn through(&mut self, mut other: Command, input: Stdio) {
+        other.env_clear().current_dir(self.world.path("repo"));
+        for (name, value) in self.command.get_envs() {
+            if let Some(value) = value {
+                other.env(name, value);
+            }
+        }
+        other
+            .stdin(input)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        self.command = other;
+    }
+
     pub(crate) fn input(mut self, bytes: &[u8]) -> Self {
         self.command.stdin(Stdio::piped());
         self.input = Some(bytes.to_vec());
@@ -590,6 +611,14 @@ pub(crate) struct Ended {
 impl Ended {
     pub(crate) fn code(&self) -> Option<i32> {
         self.status.code()
+    }
+
+    /// What it said beside its progress.
+    pub(crate) fn warnings(&self) -> Vec<&str> {
+        self.err
+            .lines()
+            .filter(|line| line.starts_with("codriver: "))
+            .collect()
     }
 
     /// It ended with this status, and said all of this on standard error.
