@@ -6,6 +6,25 @@ use serde_json::json;
 
 use crate::world::{Outcome, Peer, World, each};
 
+tests! {
+    a_missing_verdict_is_none_whatever_stood_there_before,
+    without_its_tag_a_reply_does_not_agree,
+    an_agent_that_dies_in_a_reply_gives_no_verdict,
+    an_agent_that_ends_at_once_is_shown_with_its_last_screen,
+    an_agent_that_hangs_is_given_up_at_the_timeout,
+    an_agent_that_never_rests_is_not_typed_at,
+    at_a_dialog_nothing_is_typed,
+    a_dialog_no_rule_knows_is_not_typed_at_either,
+    a_slow_agent_is_waited_for,
+    quoted_verdicts_never_make_an_agreement,
+    the_whole_answer_counts_and_not_the_stump_above_it,
+    what_is_drawn_after_the_footer_is_waited_for,
+    a_turn_that_failed_gives_no_verdict,
+    a_text_that_never_shows_is_unsent,
+    a_swallowed_submit_key_is_pressed_once_more,
+    what_an_agent_starts_ends_with_it,
+}
+
 const AGREE: &str = "REVIEW: ({tag}) I find nothing.\n\nVERDICT: AGREE";
 const OBJECT: &str = "REVIEW: ({tag}) The lock is never released,\nand the second writer waits for ever.\n\nVERDICT: OBJECT";
 
@@ -16,7 +35,6 @@ fn failing(harness: &'static str, fault: &str, text: &str) -> Peer {
     ]))
 }
 
-#[test]
 fn a_missing_verdict_is_none_whatever_stood_there_before() -> Outcome {
     // `stale` leaves the brief's agreement on the screen above it.
     let cases: Vec<_> = ["demo", "codex", "opencode", "scribe"]
@@ -37,7 +55,6 @@ fn a_missing_verdict_is_none_whatever_stood_there_before() -> Outcome {
     })
 }
 
-#[test]
 fn without_its_tag_a_reply_does_not_agree() -> Outcome {
     let cases = [
         ("demo", AGREE, 13),
@@ -62,7 +79,6 @@ fn without_its_tag_a_reply_does_not_agree() -> Outcome {
     })
 }
 
-#[test]
 fn an_agent_that_dies_in_a_reply_gives_no_verdict() -> Outcome {
     each(&["demo", "codex", "opencode", "scribe"], |harness| {
         let world = World::new()?;
@@ -77,7 +93,6 @@ fn an_agent_that_dies_in_a_reply_gives_no_verdict() -> Outcome {
     })
 }
 
-#[test]
 fn an_agent_that_ends_at_once_is_shown_with_its_last_screen() -> Outcome {
     each(&["demo", "codex", "opencode", "scribe"], |harness| {
         let world = World::new()?;
@@ -91,7 +106,6 @@ fn an_agent_that_ends_at_once_is_shown_with_its_last_screen() -> Outcome {
     })
 }
 
-#[test]
 fn an_agent_that_hangs_is_given_up_at_the_timeout() -> Outcome {
     each(&["demo", "codex", "opencode", "scribe"], |harness| {
         let world = World::new()?;
@@ -121,7 +135,6 @@ fn an_agent_that_hangs_is_given_up_at_the_timeout() -> Outcome {
     })
 }
 
-#[test]
 fn an_agent_that_never_rests_is_not_typed_at() -> Outcome {
     each(&["demo", "codex", "scribe"], |harness| {
         let world = World::new()?;
@@ -139,7 +152,6 @@ fn an_agent_that_never_rests_is_not_typed_at() -> Outcome {
     })
 }
 
-#[test]
 fn at_a_dialog_nothing_is_typed() -> Outcome {
     each(&["demo", "claude", "codex"], |harness| {
         let world = World::new()?;
@@ -156,11 +168,7 @@ fn at_a_dialog_nothing_is_typed() -> Outcome {
                 "yourself",
             ],
         )?;
-        assert!(
-            !world.path("typed").exists(),
-            "{:?}",
-            std::fs::read(world.path("typed"))
-        );
+        assert_eq!(world.typed()?, "");
         let record = world.record()?;
         let last = record.rounds().pop().ok_or("no receipt")?;
         assert_eq!(last.outcome, Ended::Blocked);
@@ -169,7 +177,6 @@ fn at_a_dialog_nothing_is_typed() -> Outcome {
     })
 }
 
-#[test]
 fn a_dialog_no_rule_knows_is_not_typed_at_either() -> Outcome {
     each(&["opencode", "scribe"], |harness| {
         let world = World::new()?;
@@ -181,12 +188,11 @@ fn a_dialog_no_rule_knows_is_not_typed_at_either() -> Outcome {
             .run()?;
         assert!(matches!(ended.code(), Some(15 | 17)), "{ended:#?}");
         assert!(ended.err.contains("trust"), "{ended:#?}");
-        assert!(!world.path("typed").exists());
+        assert_eq!(world.typed()?, "");
         Ok(())
     })
 }
 
-#[test]
 fn a_slow_agent_is_waited_for() -> Outcome {
     each(&["demo", "codex"], |harness| {
         let world = World::new()?;
@@ -203,7 +209,6 @@ fn a_slow_agent_is_waited_for() -> Outcome {
     })
 }
 
-#[test]
 fn quoted_verdicts_never_make_an_agreement() -> Outcome {
     let cases: Vec<_> = ["demo", "codex", "opencode", "scribe"]
         .into_iter()
@@ -233,7 +238,6 @@ fn quoted_verdicts_never_make_an_agreement() -> Outcome {
     })
 }
 
-#[test]
 fn the_whole_answer_counts_and_not_the_stump_above_it() -> Outcome {
     each(&["demo", "codex", "opencode", "scribe"], |harness| {
         let world = World::new()?;
@@ -250,7 +254,6 @@ fn the_whole_answer_counts_and_not_the_stump_above_it() -> Outcome {
     })
 }
 
-#[test]
 fn what_is_drawn_after_the_footer_is_waited_for() -> Outcome {
     let world = World::new()?;
     let round = world
@@ -265,7 +268,6 @@ fn what_is_drawn_after_the_footer_is_waited_for() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn a_turn_that_failed_gives_no_verdict() -> Outcome {
     each(&["demo", "codex", "opencode"], |harness| {
         let world = World::new()?;
@@ -281,7 +283,6 @@ fn a_turn_that_failed_gives_no_verdict() -> Outcome {
     })
 }
 
-#[test]
 fn a_text_that_never_shows_is_unsent() -> Outcome {
     each(&["demo", "scribe"], |harness| {
         let world = World::new()?;
@@ -297,7 +298,6 @@ fn a_text_that_never_shows_is_unsent() -> Outcome {
     })
 }
 
-#[test]
 fn a_swallowed_submit_key_is_pressed_once_more() -> Outcome {
     each(&["demo", "codex", "opencode"], |harness| {
         let world = World::new()?;
@@ -315,7 +315,6 @@ fn a_swallowed_submit_key_is_pressed_once_more() -> Outcome {
     })
 }
 
-#[test]
 fn what_an_agent_starts_ends_with_it() -> Outcome {
     each(&["demo", "scribe"], |harness| {
         let world = World::new()?;

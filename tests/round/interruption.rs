@@ -10,7 +10,15 @@ use serde_json::json;
 
 use crate::world::{Outcome, PROGRAM, Peer, World, each};
 
-#[test]
+tests! {
+    interrupted_at_any_stage_it_stops_the_peer_and_says_so,
+    interrupted_before_anything_is_started_it_leaves_nothing,
+    a_grandchild_in_a_session_of_its_own_ends_too,
+    a_timeout_ends_them_as_well,
+    killed_it_leaves_a_record_that_is_whole_and_a_peer_that_notices,
+    the_second_interrupt_does_not_wait_for_a_stubborn_peer,
+}
+
 fn interrupted_at_any_stage_it_stops_the_peer_and_says_so() -> Outcome {
     let cases = [
         ("INT", Signal::INT, "starting", "interrupted"),
@@ -51,7 +59,6 @@ fn interrupted_at_any_stage_it_stops_the_peer_and_says_so() -> Outcome {
     })
 }
 
-#[test]
 fn interrupted_before_anything_is_started_it_leaves_nothing() -> Outcome {
     let world = World::new()?;
     let marker = world.path("asked");
@@ -93,7 +100,6 @@ fn stubborn(world: &World, style: &str) -> Result<Peer, crate::world::Fault> {
         .with("version_args = ['--version']"))
 }
 
-#[test]
 fn a_grandchild_in_a_session_of_its_own_ends_too() -> Outcome {
     let world = World::new()?;
     let peer = stubborn(&world, "plain")?;
@@ -105,7 +111,6 @@ fn a_grandchild_in_a_session_of_its_own_ends_too() -> Outcome {
     running.end()?.failed(130, &["interrupted"])
 }
 
-#[test]
 fn a_timeout_ends_them_as_well() -> Outcome {
     let world = World::new()?;
     let peer = stubborn(&world, "plain")?;
@@ -115,7 +120,6 @@ fn a_timeout_ends_them_as_well() -> Outcome {
     ended.failed(15, &["did not finish within 2 s"])
 }
 
-#[test]
 fn killed_it_leaves_a_record_that_is_whole_and_a_peer_that_notices() -> Outcome {
     let world = World::new()?;
     let peer = Peer::new("demo").script(&json!([
@@ -158,7 +162,6 @@ fn killed_it_leaves_a_record_that_is_whole_and_a_peer_that_notices() -> Outcome 
     Ok(())
 }
 
-#[test]
 fn the_second_interrupt_does_not_wait_for_a_stubborn_peer() -> Outcome {
     let world = World::new()?;
     let peer = stubborn(&world, "plain")?;

@@ -10,9 +10,15 @@ use codriver::recording::session::State;
 use crate::schema::Schema;
 use crate::world::{Fault, Outcome, Peer, World, each};
 
+tests! {
+    a_recorded_round_is_read_again_to_the_same_result,
+    what_only_a_taller_window_held_is_read_again_too,
+    the_receipts_show_any_change,
+    waiting_for_a_silent_peer_costs_nothing,
+}
+
 const REVIEW: &str = "REVIEW: ({tag}) One thing, and it is the length of this sentence, which has to be wrapped on a narrow screen:\n\n- the list item is long as well, as long as it takes to be broken once or twice on its way to the reader\n\nVERDICT: OBJECT";
 
-#[test]
 fn a_recorded_round_is_read_again_to_the_same_result() -> Outcome {
     each(&["demo", "codex", "opencode", "scribe"], |harness| {
         let world = World::new()?;
@@ -71,7 +77,6 @@ fn a_recorded_round_is_read_again_to_the_same_result() -> Outcome {
     })
 }
 
-#[test]
 fn what_only_a_taller_window_held_is_read_again_too() -> Outcome {
     let world = World::new()?;
     let lines: Vec<String> = (1..=120)
@@ -114,7 +119,6 @@ fn what_only_a_taller_window_held_is_read_again_too() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn the_receipts_show_any_change() -> Outcome {
     let world = World::new()?;
     world
@@ -173,7 +177,6 @@ fn cost(pid: u32) -> Result<(Duration, u64), Fault> {
     Ok((Duration::from_nanos(time), waits))
 }
 
-#[test]
 fn waiting_for_a_silent_peer_costs_nothing() -> Outcome {
     let world = World::new()?;
     let peer = Peer::new("scribe").fault("hang");

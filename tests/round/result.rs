@@ -5,6 +5,18 @@ use codriver::recording::word::{Kind, Reason, Verdict};
 
 use crate::world::{Outcome, Peer, World, each};
 
+tests! {
+    every_style_is_read_to_the_same_result,
+    the_text_is_the_review_and_its_verdict_behind_it,
+    each_verdict_has_its_status,
+    a_reply_without_a_verdict_is_shown_whole_with_the_reason,
+    a_brief_alone_is_answered_with_the_word,
+    the_kind_goes_into_the_message_and_the_result,
+    a_brief_that_is_not_agreed_ends_it_and_the_message_is_not_sent,
+    outside_of_a_repository_it_works_and_says_nothing_of_a_tree,
+    a_tree_that_moved_is_told_beside_the_verdict,
+}
+
 const STYLES: [&str; 4] = ["demo", "codex", "opencode", "scribe"];
 
 const REVIEW: &str = "REVIEW: ({tag}) Two things before this is ready:\n\n\
@@ -25,7 +37,6 @@ fn review() -> Vec<String> {
     words(text.trim_end_matches("VERDICT: ADJUST"))
 }
 
-#[test]
 fn every_style_is_read_to_the_same_result() -> Outcome {
     each(&STYLES, |harness| {
         let world = World::new()?;
@@ -77,7 +88,6 @@ fn every_style_is_read_to_the_same_result() -> Outcome {
     })
 }
 
-#[test]
 fn the_text_is_the_review_and_its_verdict_behind_it() -> Outcome {
     let world = World::new()?;
     let peer = Peer::new("scribe").says(REVIEW);
@@ -94,7 +104,6 @@ fn the_text_is_the_review_and_its_verdict_behind_it() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn each_verdict_has_its_status() -> Outcome {
     let cases = [
         ("AGREE", 0),
@@ -113,7 +122,6 @@ fn each_verdict_has_its_status() -> Outcome {
     })
 }
 
-#[test]
 fn a_reply_without_a_verdict_is_shown_whole_with_the_reason() -> Outcome {
     let world = World::new()?;
     let peer = Peer::new("demo").says("REVIEW: ({tag}) I am still reading.");
@@ -134,7 +142,6 @@ fn a_reply_without_a_verdict_is_shown_whole_with_the_reason() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn a_brief_alone_is_answered_with_the_word() -> Outcome {
     each(&STYLES, |harness| {
         let world = World::new()?;
@@ -155,7 +162,6 @@ fn a_brief_alone_is_answered_with_the_word() -> Outcome {
     })
 }
 
-#[test]
 fn the_kind_goes_into_the_message_and_the_result() -> Outcome {
     let cases = [
         ("plan", Kind::Plan, "Review the plan"),
@@ -179,7 +185,6 @@ fn the_kind_goes_into_the_message_and_the_result() -> Outcome {
     })
 }
 
-#[test]
 fn a_brief_that_is_not_agreed_ends_it_and_the_message_is_not_sent() -> Outcome {
     let world = World::new()?;
     let peer = Peer::new("demo").script(&serde_json::json!([
@@ -199,7 +204,6 @@ fn a_brief_that_is_not_agreed_ends_it_and_the_message_is_not_sent() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn outside_of_a_repository_it_works_and_says_nothing_of_a_tree() -> Outcome {
     let world = World::new()?;
     std::fs::create_dir(world.path("plain"))?;
@@ -212,7 +216,6 @@ fn outside_of_a_repository_it_works_and_says_nothing_of_a_tree() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn a_tree_that_moved_is_told_beside_the_verdict() -> Outcome {
     let world = World::new()?;
     world.write("repo/a", "1\n")?;

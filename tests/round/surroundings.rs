@@ -8,7 +8,31 @@ use codriver::recording::word::Verdict;
 
 use crate::world::{Outcome, PROGRAM, Peer, World, each};
 
-#[test]
+tests! {
+    without_a_home_it_works_and_warns_once,
+    a_state_folder_that_cannot_be_written_is_one_warning,
+    a_full_disk_does_not_stop_the_round,
+    a_reader_that_has_gone_is_no_failure,
+    a_result_that_cannot_be_written_is_an_error,
+    with_all_three_streams_closed_it_still_ends_in_order,
+    without_any_terminal_it_works_as_cron_starts_it,
+    the_terminal_s_name_does_not_matter,
+    inside_of_another_agent_its_variables_do_not_reach_the_peer,
+    an_agent_of_the_repository_is_never_started,
+    nothing_of_the_repository_runs_beside_the_agent_either,
+    without_any_agent_the_demo_agent_is_named,
+    two_rounds_at_once_in_one_repository_do_not_meet,
+    a_screen_of_any_size_is_read,
+    a_screen_too_small_for_anything_ends_without_an_agreement,
+    wrong_usage_and_faulty_settings_end_with_2_and_start_nothing,
+    a_repository_cannot_choose_the_peer_s_program,
+    timeouts_are_read_in_every_form,
+    quiet_says_nothing_but_an_error,
+    more_is_logged_to_a_file_and_never_to_the_terminal,
+    another_folder_is_worked_in_with_the_flag,
+    a_program_that_cannot_be_started_is_named,
+}
+
 fn without_a_home_it_works_and_warns_once() -> Outcome {
     let world = World::new()?;
     let ended = world
@@ -24,7 +48,6 @@ fn without_a_home_it_works_and_warns_once() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn a_state_folder_that_cannot_be_written_is_one_warning() -> Outcome {
     let world = World::new()?;
     let file = world.write("a-file", "")?;
@@ -62,7 +85,6 @@ fn on_a_small_disk(world: &World, options: &str, script: &str) -> Command {
     command
 }
 
-#[test]
 fn a_full_disk_does_not_stop_the_round() -> Outcome {
     // Full in the middle of a round, and of everything that is made before it.
     let disks = [
@@ -103,7 +125,6 @@ fn a_full_disk_does_not_stop_the_round() -> Outcome {
     })
 }
 
-#[test]
 fn a_reader_that_has_gone_is_no_failure() -> Outcome {
     let world = World::new()?;
     let mut call = world.headless(&Peer::new("demo"), &["discuss", "Well?"])?;
@@ -117,7 +138,6 @@ fn a_reader_that_has_gone_is_no_failure() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn a_result_that_cannot_be_written_is_an_error() -> Outcome {
     let world = World::new()?;
     let mut call = world.headless(&Peer::new("demo"), &["discuss", "Well?"])?;
@@ -129,7 +149,6 @@ fn a_result_that_cannot_be_written_is_an_error() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn with_all_three_streams_closed_it_still_ends_in_order() -> Outcome {
     let world = World::new()?;
     let mut call = world.headless(&Peer::new("demo"), &["discuss", "Well?"])?;
@@ -144,7 +163,6 @@ fn with_all_three_streams_closed_it_still_ends_in_order() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn without_any_terminal_it_works_as_cron_starts_it() -> Outcome {
     let world = World::new()?;
     let mut call = world.headless(&Peer::new("demo"), &["--json", "discuss", "Well?"])?;
@@ -155,7 +173,6 @@ fn without_any_terminal_it_works_as_cron_starts_it() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn the_terminal_s_name_does_not_matter() -> Outcome {
     each(
         &[None, Some("dumb"), Some("no-such-terminal"), Some("")],
@@ -172,7 +189,6 @@ fn the_terminal_s_name_does_not_matter() -> Outcome {
     )
 }
 
-#[test]
 fn inside_of_another_agent_its_variables_do_not_reach_the_peer() -> Outcome {
     let world = World::new()?;
     let seen = world.path("seen");
@@ -229,7 +245,6 @@ fn inside_of_another_agent_its_variables_do_not_reach_the_peer() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn an_agent_of_the_repository_is_never_started() -> Outcome {
     let world = World::new()?;
     let touched = world.path("touched");
@@ -268,7 +283,6 @@ fn an_agent_of_the_repository_is_never_started() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn nothing_of_the_repository_runs_beside_the_agent_either() -> Outcome {
     let world = World::new()?;
     let touched = world.path("touched");
@@ -295,7 +309,6 @@ fn nothing_of_the_repository_runs_beside_the_agent_either() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn without_any_agent_the_demo_agent_is_named() -> Outcome {
     let world = World::new()?;
     let ended = world.call(&["--headless", "discuss", "Well?"]).run()?;
@@ -309,7 +322,6 @@ fn without_any_agent_the_demo_agent_is_named() -> Outcome {
     )
 }
 
-#[test]
 fn two_rounds_at_once_in_one_repository_do_not_meet() -> Outcome {
     let world = World::new()?;
     let peer = Peer::new("demo");
@@ -328,7 +340,6 @@ fn two_rounds_at_once_in_one_repository_do_not_meet() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn a_screen_of_any_size_is_read() -> Outcome {
     let text = "REVIEW: ({tag}) The lock in src/very/long/path/to/some/module.rs is never released.\n\nVERDICT: OBJECT";
     let cases = [
@@ -361,7 +372,6 @@ fn a_screen_of_any_size_is_read() -> Outcome {
     })
 }
 
-#[test]
 fn a_screen_too_small_for_anything_ends_without_an_agreement() -> Outcome {
     each(&["2x1", "3x3", "10x2"], |size| {
         let world = World::new()?;
@@ -372,7 +382,6 @@ fn a_screen_too_small_for_anything_ends_without_an_agreement() -> Outcome {
     })
 }
 
-#[test]
 fn wrong_usage_and_faulty_settings_end_with_2_and_start_nothing() -> Outcome {
     let world = World::new()?;
     let bad = world
@@ -445,7 +454,6 @@ fn wrong_usage_and_faulty_settings_end_with_2_and_start_nothing() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn a_repository_cannot_choose_the_peer_s_program() -> Outcome {
     let world = World::new()?;
     world.write(
@@ -458,7 +466,6 @@ fn a_repository_cannot_choose_the_peer_s_program() -> Outcome {
     ended.failed(2, &["harness.demo.command", ".codriver/config.toml"])
 }
 
-#[test]
 fn timeouts_are_read_in_every_form() -> Outcome {
     each(&["1", "1s", "1000ms", "0m1s"], |form| {
         let world = World::new()?;
@@ -472,7 +479,6 @@ fn timeouts_are_read_in_every_form() -> Outcome {
     })
 }
 
-#[test]
 fn quiet_says_nothing_but_an_error() -> Outcome {
     let world = World::new()?;
     let ended = world
@@ -488,7 +494,6 @@ fn quiet_says_nothing_but_an_error() -> Outcome {
     ended.failed(16, &["codriver: the peer (demo) ended with status 1"])
 }
 
-#[test]
 fn more_is_logged_to_a_file_and_never_to_the_terminal() -> Outcome {
     let world = World::new()?;
     let ended = world
@@ -502,7 +507,6 @@ fn more_is_logged_to_a_file_and_never_to_the_terminal() -> Outcome {
     Ok(())
 }
 
-#[test]
 fn another_folder_is_worked_in_with_the_flag() -> Outcome {
     let world = World::new()?;
     world.write("repo/a.rs", "fn a() {}\n")?;
@@ -523,7 +527,6 @@ fn another_folder_is_worked_in_with_the_flag() -> Outcome {
     ended.failed(1, &["no console runs", "--headless"])
 }
 
-#[test]
 fn a_program_that_cannot_be_started_is_named() -> Outcome {
     let world = World::new()?;
     let plain = world.write("agent/plain", "x")?;

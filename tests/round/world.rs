@@ -16,6 +16,7 @@ use codriver::recording::digest::Digest;
 use codriver::recording::receipt::{Body, Receipt, RoundReceipt};
 use codriver::recording::result::Round;
 use codriver::recording::session::Session;
+use regex::Regex;
 use rustix::process::{Pid, Signal};
 
 use crate::schema::Schema;
@@ -27,7 +28,7 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_codriver");
 /// Longest any single run may take; each is killed then.
 const LIMIT: Duration = Duration::from_secs(40);
 /// How many runs go on at once, so that the clocks of the program stay meaningful on a small machine.
-const AT_ONCE: usize = 8;
+pub(crate) const AT_ONCE: usize = 12;
 /// A variable every process of a world inherits, by which what is left behind is found.
 const MARK: &str = "CODRIVER_TEST_WORLD";
 
@@ -204,6 +205,16 @@ impl World {
                 })
             })
             .collect()
+    }
+
+    /// What was typed at the agent's dialog, without the answers its queries of the terminal got.
+    pub(crate) fn typed(&self) -> Result<String, Fault> {
+        let answers = Regex::new(concat!(
+            r"\\u\{1b\}\[[0-9;:?>$]*[A-Za-z]|",
+            r"\\u\{1b\}[\]P][^\\]*(?:\\u\{7\}|\\u\{1b\}\\\\)|\n",
+        ))?;
+        let text = fs::read_to_string(self.path("typed")).unwrap_or_default();
+        Ok(answers.replace_all(&text, "").into_owned())
     }
 
     /// The folders of all sessions.
