@@ -11,6 +11,7 @@ use vt100::capture::RowContents;
 use super::Size;
 use super::guard::{self, Panicked};
 use super::history::History;
+use super::journal::Journal;
 use super::known::Known;
 use super::overhang::Overhangs;
 use super::row::{self, Row, RowReader, read_screen};
@@ -27,7 +28,7 @@ const BROKEN_PIECES: usize = 8;
 pub(super) struct Emulator {
     parser: vt100::Parser<Sink>,
     saved: vt100::Screen,
-    journal: Vec<u8>,
+    journal: Journal,
     /// The scroll region is the whole screen.
     region_full: bool,
     losses: u32,
@@ -105,7 +106,7 @@ impl Emulator {
         Self {
             parser,
             saved,
-            journal: Vec::new(),
+            journal: Journal::default(),
             region_full: true,
             losses: 0,
         }
@@ -165,7 +166,7 @@ impl Emulator {
         let journal = std::mem::take(&mut self.journal);
         let parser = &mut self.parser;
         // It did not panic the first time; if it does now, older rows are still rows.
-        let _ = guard::call(|| parser.process(&journal));
+        let _ = guard::call(|| parser.process(journal.bytes()));
         let rows = self.rows(self.parser.screen());
         let mut sink = self.take_sink(size);
         sink.skip = 0;
@@ -271,14 +272,14 @@ impl Emulator {
         if bytes.is_empty() {
             return;
         }
-        if self.journal.len() + bytes.len() > self.journal_limit() {
+        if self.journal.bytes().len() + bytes.len() > self.journal_limit() {
             self.save();
         }
         let parser = &mut self.parser;
         if guard::call(|| parser.process(bytes)) == Err(Panicked) {
             self.recover(bytes);
         } else {
-            self.journal.extend_from_slice(bytes);
+            self.journal.push(bytes);
         }
     }
 
@@ -316,6 +317,17 @@ impl Emulator {
         self.save();
     }
 
+    /// Saves the state of now, in which `last` counts as the last character printed.
+    pub(super) fn settle(&mut self, last: Option<char>) {
+        self.journal.clear_with(last);
+        self.save();
+    }
+
+    /// The last character printed.
+    pub(super) fn last_printed(&self) -> Option<char> {
+        self.journal.last_printed()
+    }
+
     /// Goes back to the clone, with a fresh parser around it.
     fn rewind(&mut self) {
         let (rows, cols) = self.saved.size();
@@ -347,7 +359,7 @@ impl Emulator {
     fn replay(&mut self, units: &[Vec<u8>], broken: &[usize]) -> Result<(), usize> {
         self.rewind();
         let parser = &mut self.parser;
-        let journal = &self.journal;
+        let journal = self.journal.bytes();
         let mut at = 0;
         let whole = guard::call(|| {
             parser.process(journal);

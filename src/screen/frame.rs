@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use super::csi::Csi;
-use super::scan::Piece;
-use super::terminal::{Passing, is_query};
+use super::scan::{Piece, params_length, unfinished};
+use super::terminal::is_query;
 use crate::limits;
 
 /// Bytes of a frame that are held back.
@@ -70,7 +70,7 @@ impl Frame {
             return 0;
         };
         let room = (FRAME_BYTES + 1).saturating_sub(held.len());
-        let (length, _) = Passing::ALL.length(&bytes[..bytes.len().min(room)]);
+        let length = plain_length(&bytes[..bytes.len().min(room)]);
         held.extend_from_slice(&bytes[..length]);
         length
     }
@@ -152,6 +152,32 @@ impl Frame {
 /// wherever it stands, so these bytes are an end, while another spelling is found by holding the frame back.
 pub(super) fn ends_in(bytes: &[u8]) -> bool {
     memchr::memmem::find(bytes, b"\x1b[?2026l").is_some()
+}
+
+/// Length of the whole pieces at the start of `bytes` that have nothing to say to a frame: text, the common control
+/// sequences. It may stop early; it is the second look the bytes of a held frame get, so it is a quick one.
+fn plain_length(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(next) = memchr::memchr(0x1b, &bytes[at..]) {
+        let escape = at + next;
+        let rest = &bytes[escape..];
+        let length = match (rest.get(1), rest.get(2..)) {
+            (Some(b'['), Some([b'?', b'2', b'5', b'h' | b'l', ..])) => 6,
+            (Some(b'['), Some(body)) => {
+                let params = params_length(body);
+                match body.get(params) {
+                    Some(b'A'..=b'M' | b'P' | b'S' | b'T' | b'X' | b'`' | b'd' | b'm' | b'r') => {
+                        params + 3
+                    }
+                    _ => return escape,
+                }
+            }
+            (Some(b'M'), _) => 2,
+            _ => return escape,
+        };
+        at = escape + length;
+    }
+    bytes.len() - unfinished(&bytes[at..])
 }
 
 /// Whether a piece opens (`true`) or ends (`false`) a frame.

@@ -134,7 +134,11 @@ impl Known {
                 for byte in &body[..params] {
                     match (byte, self.codes.last_mut()) {
                         (b';', _) => self.codes.push(0),
-                        (digit, Some(code)) => *code = *code * 10 + u16::from(digit - b'0'),
+                        (digit, Some(code)) => {
+                            *code = code
+                                .saturating_mul(10)
+                                .saturating_add(u16::from(digit - b'0'))
+                        }
                         _ => {}
                     }
                 }

@@ -11,6 +11,7 @@ mod emulator;
 mod frame;
 mod guard;
 mod history;
+mod journal;
 mod known;
 mod line;
 mod modes;
@@ -257,7 +258,7 @@ impl Screen {
         Cursor {
             col: col.min(self.size().cols - 1),
             row,
-            visible: self.modes().cursor_visible,
+            visible: !self.shown().hide_cursor(),
         }
     }
 
@@ -332,6 +333,7 @@ impl Screen {
                     self.terminal.take(&piece);
                 }
                 Held::Query => {
+                    self.terminal.behind = true;
                     self.terminal.emulator.history_mut().freeze();
                     let held = frame.draw_behind(self.terminal.emulator.screen().clone());
                     let drawn = self.terminal.changes.drawn;
@@ -362,6 +364,7 @@ impl Screen {
     /// Shows the frame.
     fn close(frame: &mut Option<Frame>, terminal: &mut Terminal) {
         terminal.in_frame = false;
+        terminal.behind = false;
         if let Some(frame) = frame.take() {
             terminal.emulator.history_mut().thaw();
             terminal.drain(&frame.into_bytes());
@@ -375,6 +378,7 @@ impl Screen {
         let (bytes, later) = frame.expire(now);
         self.terminal.emulator.history_mut().thaw();
         self.terminal.in_frame = later.is_some();
+        self.terminal.behind = false;
         self.terminal.drain(&bytes);
         self.frame = later;
     }

@@ -55,8 +55,6 @@ pub struct Modes {
     pub modify_other_keys: u8,
     /// The alternate screen is shown.
     pub alternate_screen: bool,
-    /// The cursor is shown (mode 25).
-    pub cursor_visible: bool,
     /// Changes of the colour scheme are reported (mode 2031).
     pub color_scheme: bool,
 }
@@ -74,7 +72,6 @@ impl Default for Modes {
             kitty_keys: 0,
             modify_other_keys: 0,
             alternate_screen: false,
-            cursor_visible: true,
             color_scheme: false,
         }
     }
@@ -86,7 +83,6 @@ impl Modes {
         match mode {
             1 => self.app_cursor = on,
             9 => self.mouse(Mouse::Press, on),
-            25 => self.cursor_visible = on,
             66 => self.app_keypad = on,
             1000 => self.mouse(Mouse::PressRelease, on),
             1002 => self.mouse(Mouse::Drag, on),
@@ -109,7 +105,6 @@ impl Modes {
         Some(match mode {
             1 => self.app_cursor,
             9 => self.mouse == Mouse::Press,
-            25 => self.cursor_visible,
             66 => self.app_keypad,
             1000 => self.mouse == Mouse::PressRelease,
             1002 => self.mouse == Mouse::Drag,

@@ -314,6 +314,7 @@ impl Cells {
 }
 
 impl fmt::Write for Cells {
+    #[inline]
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if self.escaped || text.starts_with('\x1b') {
             self.code(text.as_bytes());

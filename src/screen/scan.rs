@@ -423,13 +423,14 @@ fn string_end(kind: u8, body: &[u8]) -> Option<usize> {
 /// Where the printable ASCII that starts at `at` ends.
 pub(super) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(word) = bytes[at..].first_chunk::<8>() {
-        let word = u64::from_ne_bytes(*word);
-        // Some byte is a control or not ASCII; a borrow may say so of a harmless one, which only costs time.
-        let odd = word.wrapping_sub(0x2020_2020_2020_2020)
+        let word = u64::from_le_bytes(*word);
+        // A carry or a borrow can mark only bytes above one that is marked rightly, so the lowest mark is true.
+        let marks = word.wrapping_sub(0x2020_2020_2020_2020)
             | word
             | word.wrapping_add(0x0101_0101_0101_0101);
-        if odd & 0x8080_8080_8080_8080 != 0 {
-            break;
+        let marks = marks & 0x8080_8080_8080_8080;
+        if marks != 0 {
+            return at + (marks.trailing_zeros() / 8) as usize;
         }
         at += 8;
     }
@@ -439,8 +440,31 @@ pub(super) fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// How many of sixteen bytes, from the first on, are digits, colons or semicolons.
+pub(super) fn params_in(words: u128) -> usize {
+    const ONES: u128 = u128::MAX / 0xff;
+    // Below `0` the subtraction borrows, above `;` the addition carries, each into the top bit; as both can disturb
+    // only bytes above one that is marked rightly, the lowest mark is true.
+    let marks = words.wrapping_sub(ONES * 0x30) | words.wrapping_add(ONES * 0x44) | words;
+    ((marks & (ONES * 0x80)).trailing_zeros() / 8) as usize
+}
+
+/// How many bytes, from the first on, are digits, colons or semicolons.
+pub(super) fn params_length(bytes: &[u8]) -> usize {
+    let begun = bytes
+        .first_chunk::<16>()
+        .map_or(0, |words| params_in(u128::from_le_bytes(*words)));
+    if begun > 0 && begun < 16 {
+        return begun;
+    }
+    bytes
+        .iter()
+        .position(|b| !matches!(b, b'0'..=b';'))
+        .unwrap_or(bytes.len())
+}
+
 /// Length of the character at the end of `bytes` that is begun and not finished.
-fn unfinished(bytes: &[u8]) -> usize {
+pub(super) fn unfinished(bytes: &[u8]) -> usize {
     let tail = &bytes[bytes.len().saturating_sub(3)..];
     let Some(lead) = tail.iter().rposition(|b| *b >= 0xc0) else {
         return 0;
@@ -495,6 +519,24 @@ mod tests {
             }
         }
         assert_eq!(plain_end(b"ab cd", 1), 5);
+        assert_eq!(plain_end(b"abcd\x1f\x20\xff~~~~~~~~", 0), 4);
+    }
+
+    #[test]
+    fn parameters_end_where_they_end() {
+        for other in 0..=255u8 {
+            let ends = !matches!(other, b'0'..=b';');
+            for place in 0..16 {
+                let mut bytes = [b'7'; 16];
+                bytes[place] = other;
+                let length = params_in(u128::from_le_bytes(bytes));
+                assert_eq!(
+                    length,
+                    if ends { place } else { 16 },
+                    "{other:x} at {place}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -15,8 +15,7 @@ pub(super) use self::query::is_query;
 use std::collections::BTreeMap;
 
 use self::charset::Charsets;
-pub(super) use self::passing::Passing;
-use self::put::last_printed;
+use self::passing::{Passing, PlainStyles, Run};
 use self::resize::CutRows;
 use self::tabs::Tabs;
 use super::csi::Csi;
@@ -69,8 +68,7 @@ pub(super) struct Terminal {
     cut: [Option<CutRows>; 2],
     /// Private modes as XTSAVE kept them.
     kept_modes: BTreeMap<u32, bool>,
-    /// The last character printed, for REP.
-    last: Option<char>,
+    plain: PlainStyles,
     title: String,
     titles: Vec<String>,
     agent_state: Option<String>,
@@ -79,6 +77,8 @@ pub(super) struct Terminal {
     ended: bool,
     /// A synchronized frame is open.
     pub(super) in_frame: bool,
+    /// It is drawn while something else is shown.
+    pub(super) behind: bool,
     pub(super) changes: Changes,
     losses: u32,
 }
@@ -99,7 +99,7 @@ impl Terminal {
             region: (0, size.rows - 1),
             cut: [None, None],
             kept_modes: BTreeMap::new(),
-            last: None,
+            plain: PlainStyles::default(),
             title: String::new(),
             titles: Vec::new(),
             agent_state: None,
@@ -107,6 +107,7 @@ impl Terminal {
             replies: Vec::new(),
             ended: false,
             in_frame: false,
+            behind: false,
             changes: Changes::default(),
             losses: 0,
         }
@@ -156,11 +157,9 @@ impl Terminal {
         loop {
             if scanner.is_idle() {
                 let window = &bytes[*at..bytes.len().min(*at + RUN_BYTES)];
-                let (length, text) = self.passing().length(window);
-                if !text.is_empty() {
-                    self.last = last_printed(&window[text]).or(self.last);
-                }
+                let Run { length, frame } = self.passing().run(window, &mut self.plain);
                 *at += length;
+                self.in_frame = frame.unwrap_or(self.in_frame);
                 if *at - from >= RUN_BYTES {
                     self.pass(&bytes[from..*at]);
                     from = *at;
@@ -180,7 +179,6 @@ impl Terminal {
                 && !self.emulator.knows_rows()
                 && self.text_fits(text)
             {
-                self.last = last_printed(text).or(self.last);
                 from = begin;
                 continue;
             }
@@ -200,8 +198,12 @@ impl Terminal {
 
     /// Takes one piece.
     pub(super) fn take(&mut self, piece: &Piece<'_>) -> Option<FrameStep> {
+        let passing = Passing {
+            frame: None,
+            ..self.passing()
+        };
         if let Piece::Csi(bytes) | Piece::Escape(bytes) = piece
-            && self.passing().length(bytes).0 == bytes.len()
+            && passing.run(bytes, &mut self.plain).length == bytes.len()
         {
             self.pass(bytes);
             return None;
@@ -230,6 +232,7 @@ impl Terminal {
                 && !self.charsets.is_drawing()
                 && self.size.rows > 1,
             tabs: self.tabs.is_default(),
+            frame: (!self.behind).then_some(self.in_frame),
         }
     }
 
@@ -386,6 +389,7 @@ impl Terminal {
                 self.emit(format_args!("\x1b[?6{}", if on { 'h' } else { 'l' }));
             }
             7 => self.autowrap = on,
+            25 => self.emit(format_args!("\x1b[?25{}", if on { 'h' } else { 'l' })),
             47 | 1047 | 1049 => self.switch(mode, on),
             1048 if on => self.save_cursor(),
             1048 => self.restore_cursor(),
@@ -402,20 +406,14 @@ impl Terminal {
         match mode {
             6 => Some(self.origin),
             7 => Some(self.autowrap),
+            25 => Some(!self.emulator.screen().hide_cursor()),
             47 | 1047 | 1049 => Some(self.modes.alternate_screen),
             _ => self.modes.get(mode),
         }
     }
 
     fn note_modes(&mut self, before: &Modes) {
-        if self.modes.cursor_visible != before.cursor_visible {
-            self.changes.drawn = true;
-        }
-        let shown = Modes {
-            cursor_visible: self.modes.cursor_visible,
-            ..before.clone()
-        };
-        if self.modes != shown {
+        if self.modes != *before {
             self.changes.modes = true;
         }
     }
@@ -581,7 +579,6 @@ impl Terminal {
         self.origin = false;
         self.note_region((0, self.size.rows - 1));
         self.kept_modes.clear();
-        self.last = None;
         self.note_modes(&before);
     }
 
@@ -591,7 +588,6 @@ impl Terminal {
         let before = self.modes.clone();
         self.modes.app_cursor = false;
         self.modes.app_keypad = false;
-        self.modes.cursor_visible = true;
         let index = self.screen_index();
         self.keys[index] = KeyStack::default();
         self.modes.kitty_keys = 0;
@@ -600,7 +596,7 @@ impl Terminal {
         self.origin = false;
         self.charsets = Charsets::default();
         self.note_region((0, self.size.rows - 1));
-        self.pass(b"\x1b[m\x1b[?6l\x1b[r\x1b[H");
+        self.pass(b"\x1b[m\x1b[?6l\x1b[?25h\x1b[r\x1b[H");
         self.save_cursor();
         self.restate(row, col);
         self.note_modes(&before);
@@ -645,7 +641,7 @@ impl Terminal {
 
     /// REP, at most a screenful.
     fn repeat(&mut self, count: u32) {
-        let Some(c) = self.last else {
+        let Some(c) = self.emulator.last_printed() else {
             return;
         };
         let most = u32::from(self.size.cols) * u32::from(self.size.rows);

@@ -7,51 +7,65 @@ use unicode_width::UnicodeWidthChar;
 
 use super::super::overhang::is_mark;
 use super::super::row::{FILLER, REPLACEMENT};
-use super::super::scan::plain_end;
+use super::super::scan::{params_in, plain_end};
 use super::super::sgr;
 use super::put::EMOJI;
 
 const ESC: u8 = 0x1b;
 
-/// What kinds of text pass.
+/// What passes in the present state.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Passing {
-    /// Any text at all.
-    pub(in super::super) text: bool,
+pub(super) struct Passing {
+    /// Text.
+    pub(super) text: bool,
     /// Tabs in it.
-    pub(in super::super) tabs: bool,
+    pub(super) tabs: bool,
+    /// Whole synchronized frames, and whether one is open now; `None` when no step of a frame passes.
+    pub(super) frame: Option<bool>,
+}
+
+/// A run of whole pieces that pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    /// Its bytes.
+    pub(super) length: usize,
+    /// `Passing::frame` behind it.
+    pub(super) frame: Option<bool>,
 }
 
 impl Passing {
-    /// Everything there is.
-    pub(in super::super) const ALL: Self = Self {
-        text: true,
-        tabs: true,
-    };
-
-    /// The length of the longest run of whole pieces at the start of `bytes` that pass, and where the last text in
-    /// it begins and ends.
-    pub(in super::super) fn length(self, bytes: &[u8]) -> (usize, std::ops::Range<usize>) {
+    /// The longest run at the start of `bytes` that passes. It ends before a frame whose end is not in it.
+    pub(super) fn run(self, bytes: &[u8], plain: &mut PlainStyles) -> Run {
         let mut at = 0;
-        let mut text = 0..0;
+        let mut frame = self.frame;
+        let mut opened = None;
         loop {
             if self.text {
-                let end = self.text_end(bytes, at);
-                if end > at {
-                    let printed = bytes[at] >= b' ' || bytes[end - 1] >= b' ';
-                    if printed || bytes[at..end].iter().any(|b| *b >= b' ') {
-                        text = at..end;
-                    }
-                    at = end;
-                }
+                at = self.text_end(bytes, at);
             }
             if bytes.get(at) != Some(&ESC) {
-                return (at, text);
+                break;
             }
-            match sequence_length(&bytes[at..]) {
-                Some(length) => at += length,
-                None => return (at, text),
-            }
+            at += match sequence(&bytes[at..], plain) {
+                Some(Sequence::Passes(length)) => length,
+                Some(Sequence::Frame { open, length }) if frame.is_some() => {
+                    if open && frame == Some(false) {
+                        opened = Some(at);
+                    } else if !open {
+                        opened = None;
+                    }
+                    frame = Some(open);
+                    length
+                }
+                _ => break,
+            };
+        }
+        match opened {
+            Some(length) => Run {
+                length,
+                frame: Some(false),
+            },
+            None => Run { length: at, frame },
         }
     }
 
@@ -97,21 +111,91 @@ pub(super) fn needs_care(c: char) -> bool {
     }
 }
 
-/// Length of the sequence at the start of `bytes`, if the crate does what a terminal does with it.
-fn sequence_length(bytes: &[u8]) -> Option<usize> {
+/// What a sequence is to the crate.
+enum Sequence {
+    /// It does with it what a terminal does.
+    Passes(usize),
+    /// A step of a frame, of which it knows nothing.
+    Frame { open: bool, length: usize },
+}
+
+/// The sequence at the start of `bytes`, if it passes in any state.
+fn sequence(bytes: &[u8], plain: &mut PlainStyles) -> Option<Sequence> {
     match bytes.get(1)? {
-        b'[' => {
-            let body = &bytes[2..];
-            let params = body.iter().position(|b| !matches!(b, b'0'..=b'9' | b';'))?;
-            csi_passes(&body[..params], body[params]).then_some(params + 3)
-        }
-        b'M' => Some(2),
+        b'[' => control_sequence(&bytes[2..], plain),
+        b'M' => Some(Sequence::Passes(2)),
         _ => None,
     }
 }
 
+/// The same for what follows `ESC [`.
+fn control_sequence(body: &[u8], plain: &mut PlainStyles) -> Option<Sequence> {
+    let Some(words) = body.first_chunk::<16>() else {
+        // The end of the bytes is near; the slow way will do.
+        return private(body).or_else(|| {
+            let length = body.iter().position(|b| !matches!(b, b'0'..=b'9' | b';'))?;
+            passes(&body[..length], body[length]).then_some(Sequence::Passes(length + 3))
+        });
+    };
+    let words = u128::from_le_bytes(*words);
+    let length = params_in(words);
+    let passes = match *body.get(length)? {
+        b'm' => {
+            let bits = 8 * u32::try_from(length).unwrap_or(16);
+            let beyond = u128::MAX.checked_shl(bits).unwrap_or(0);
+            plain.holds(words & !beyond, &body[..length])
+        }
+        b'?' if length == 0 => return private(body),
+        last => passes(&body[..length], last),
+    };
+    passes.then_some(Sequence::Passes(length + 3))
+}
+
+/// The private modes that pass: the cursor's visibility and the steps of a frame.
+fn private(body: &[u8]) -> Option<Sequence> {
+    match body {
+        [b'?', b'2', b'5', b'h' | b'l', ..] => Some(Sequence::Passes(6)),
+        [b'?', b'2', b'0', b'2', b'6', step @ (b'h' | b'l'), ..] => Some(Sequence::Frame {
+            open: *step == b'h',
+            length: 8,
+        }),
+        _ => None,
+    }
+}
+
+/// The last parameters that turned out to be plain: a child uses few styles, and writes them over and over.
+#[derive(Debug)]
+pub(super) struct PlainStyles {
+    seen: [u128; 64],
+}
+
+impl Default for PlainStyles {
+    fn default() -> Self {
+        Self { seen: [0; 64] }
+    }
+}
+
+impl PlainStyles {
+    /// Whether these parameters are plain; `key` is their bytes.
+    #[inline]
+    fn holds(&mut self, key: u128, params: &[u8]) -> bool {
+        // Multiplying spreads the bytes, the top bits of the product depend on all of them.
+        let folded = (key as u64) ^ ((key >> 64) as u64).rotate_left(29);
+        let place = (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize;
+        // No parameters at all are an empty place's key, and plain.
+        if self.seen[place] == key {
+            return true;
+        }
+        let plain = sgr::is_plain(params);
+        if plain {
+            self.seen[place] = key;
+        }
+        plain
+    }
+}
+
 /// Whether the crate does a control sequence right that has nothing but digits and semicolons before its last byte.
-pub(super) fn csi_passes(params: &[u8], last: u8) -> bool {
+fn passes(params: &[u8], last: u8) -> bool {
     match last {
         b'm' => sgr::is_plain(params),
         b'A'..=b'H' | b'f' | b'K'..=b'M' | b'P' | b'S' | b'T' | b'X' | b'@' | b'd' | b'`' => true,
@@ -124,28 +208,41 @@ pub(super) fn csi_passes(params: &[u8], last: u8) -> bool {
 mod tests {
     use super::*;
 
-    const ALL: Passing = Passing::ALL;
+    const ALL: Passing = Passing {
+        text: true,
+        tabs: true,
+        frame: None,
+    };
+    const FRAMES: Passing = Passing {
+        frame: Some(false),
+        ..ALL
+    };
 
-    fn passes(bytes: &[u8]) -> usize {
-        ALL.length(bytes).0
+    fn length(passing: Passing, bytes: &[u8]) -> usize {
+        passing.run(bytes, &mut PlainStyles::default()).length
     }
 
     #[test]
     fn plain_output_passes_whole() {
-        let bytes = "abc\tdefghijklmnopqrstuvw é─│●\r\n\x1b[1;38;5;3mx\x1b[m\x1b[3;4H\x1b[K\x1bMyz"
+        let bytes = "abc\tdefghijklmnopqrstuvw é─│●\r\n\x1b[1;38;5;3mx\x1b[m\x1b[?25l\x1b[3;4H\x1b[K\x1bMyz"
             .as_bytes();
-        assert_eq!(passes(bytes), bytes.len());
+        assert_eq!(length(ALL, bytes), bytes.len());
     }
 
     #[test]
     fn it_stops_before_what_it_does_not_know() {
         for stop in [
-            "\x1b[?25h",
+            "\x1b[?25$p",
+            "\x1b[?7h",
+            "\x1b[?2026h",
             "\x1b]0;t\x07",
             "\x1b[2J",
             "\x1b[s",
             "\x1b[5b",
             "\x1b[4:3m",
+            "\x1b[21m",
+            "\x1b[;m",
+            "\x1b[38;5;256m",
             "\x1b7",
             "\x1b",
             "世",
@@ -155,8 +252,10 @@ mod tests {
             "\x0e",
             "\x18",
         ] {
-            let bytes = format!("plain text\x1b[m{stop}more");
-            assert_eq!(passes(bytes.as_bytes()), 13, "{stop:?}");
+            for tail in ["more", "a good deal more than sixteen bytes"] {
+                let bytes = format!("plain text\x1b[m{stop}{tail}");
+                assert_eq!(length(ALL, bytes.as_bytes()), 13, "{stop:?}");
+            }
         }
         for stop in [
             &b"\xff"[..],
@@ -166,24 +265,81 @@ mod tests {
             b"\xe0\x80\x80",
             b"\xc0\x80",
         ] {
-            assert_eq!(passes(&[b"plain", stop, b"A"].concat()), 5, "{stop:?}");
+            assert_eq!(length(ALL, &[b"plain", stop, b"A"].concat()), 5, "{stop:?}");
         }
-        assert_eq!(passes(b"plain\xe2\x94"), 5);
+        assert_eq!(length(ALL, b"plain\xe2\x94"), 5);
     }
 
     #[test]
-    fn it_tells_where_the_last_text_is() {
-        assert_eq!(ALL.length(b"ab\x1b[mcd\r\n\x1b[m\r\n").1, 5..9);
-        assert_eq!(ALL.length(b"ab\x1b[m").1, 0..2);
-        assert_eq!(ALL.length(b"\r\nab\r\n\x1b[m").1, 0..6);
+    fn every_attribute_is_judged_alike_in_every_place() {
+        for number in 0..=120 {
+            let alone = format!("\x1b[{number}m");
+            let wanted = if sgr::is_plain(number.to_string().as_bytes()) {
+                alone.len()
+            } else {
+                0
+            };
+            assert_eq!(length(ALL, alone.as_bytes()), wanted, "{number}");
+            let followed = format!("{alone}\x1b]0;stop there if not before\x07");
+            assert_eq!(length(ALL, followed.as_bytes()), wanted, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_frame_passes_whole_or_not_at_all() {
+        let run = |bytes: &str, frame| {
+            let passing = Passing { frame, ..ALL };
+            passing.run(bytes.as_bytes(), &mut PlainStyles::default())
+        };
+        let whole = "a\x1b[?2026hb\x1b[?2026lc";
+        assert_eq!(
+            run(whole, Some(false)),
+            Run {
+                length: whole.len(),
+                frame: Some(false)
+            }
+        );
+        let open = "a\x1b[?2026hb\x1b[?2026lc\x1b[?2026hd\x1b[?2026he";
+        assert_eq!(run(open, Some(false)).length, whole.len());
+        let ending = "a\x1b[?2026lb";
+        assert_eq!(
+            run(ending, Some(true)),
+            Run {
+                length: ending.len(),
+                frame: Some(false)
+            }
+        );
+        assert_eq!(run("ab", Some(true)).frame, Some(true));
+        assert_eq!(
+            run(whole, None),
+            Run {
+                length: 1,
+                frame: None
+            }
+        );
     }
 
     #[test]
     fn tabs_and_text_can_be_kept_from_passing() {
         let no_tabs = Passing { tabs: false, ..ALL };
-        assert_eq!(no_tabs.length(b"ab\tcd").0, 2);
+        assert_eq!(length(no_tabs, b"ab\tcd"), 2);
         let no_text = Passing { text: false, ..ALL };
-        assert_eq!(no_text.length(b"\x1b[mab").0, 3);
+        assert_eq!(length(no_text, b"\x1b[mab"), 3);
+        assert_eq!(length(FRAMES, b"ab"), 2);
+    }
+
+    #[test]
+    fn styles_seen_before_are_told_apart() {
+        let mut plain = PlainStyles::default();
+        for _ in 0..2 {
+            for n in 0..=300 {
+                let bytes = format!("\x1b[38;5;{n}mtext that follows it");
+                let run = ALL.run(bytes.as_bytes(), &mut plain);
+                assert_eq!(run.length == bytes.len(), n <= 255, "{n}");
+            }
+        }
+        let odd = b"\x1b[38:5:1mtext that follows it";
+        assert_eq!(ALL.run(odd, &mut plain).length, 0);
     }
 
     #[test]

@@ -28,7 +28,6 @@ impl Terminal {
             0
         };
         if known > 0 {
-            self.last = last_printed(&text[..known]).or(self.last);
             self.note_drawn();
         }
         let text = &text[known..];
@@ -40,19 +39,14 @@ impl Terminal {
             if let Some(after) = self.fits(line, place) {
                 place = after;
             } else {
-                self.pass_text(&text[from..at]);
+                self.pass(&text[from..at]);
                 self.text_slowly(line);
                 place = (self.emulator.cursor().1, true);
                 from = end;
             }
             at = end;
         }
-        self.pass_text(&text[from..]);
-    }
-
-    fn pass_text(&mut self, text: &[u8]) {
-        self.last = last_printed(text).or(self.last);
-        self.pass(text);
+        self.pass(&text[from..]);
     }
 
     /// Whether no character of a text comes to where the crate prints it wrong, when it begins at `place`: a column,
@@ -140,7 +134,6 @@ impl Terminal {
 
     /// Prints characters as they are.
     pub(super) fn put_mapped(&mut self, text: &str) {
-        self.last = last_printed(text.as_bytes()).or(self.last);
         let cols = self.size.cols;
         let mut out = Vec::with_capacity(text.len());
         let (_, mut col) = self.emulator.cursor();
@@ -227,18 +220,6 @@ impl Terminal {
 
 fn push(out: &mut Vec<u8>, c: char) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-}
-
-/// The last character in `text` that takes up a column.
-pub(super) fn last_printed(text: &[u8]) -> Option<char> {
-    let tail = &text[text.len().saturating_sub(64)..];
-    let begin = tail.iter().position(|b| !(0x80..0xc0).contains(b))?;
-    let find = |text: &str| {
-        text.chars()
-            .rev()
-            .find(|c| c.width().is_some_and(|width| width > 0))
-    };
-    find(&String::from_utf8_lossy(&tail[begin..])).or_else(|| find(&String::from_utf8_lossy(text)))
 }
 
 #[cfg(test)]

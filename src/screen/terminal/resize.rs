@@ -31,6 +31,7 @@ impl Terminal {
         // Else the crate counts the rows that left and puts as many blank ones on top of a taller screen.
         self.emulator.process(b"\x1b[3J");
         let pen = self.pen();
+        let last = self.emulator.last_printed();
         let hidden = self.modes.alternate_screen.then(|| {
             self.emulator.process(b"\x1b[?47l");
             let before = self.before(size, 0);
@@ -54,6 +55,7 @@ impl Terminal {
         let mut bytes = Vec::new();
         sgr::write(&pen, &mut bytes);
         self.emulator.process(&bytes);
+        self.emulator.settle(last);
         self.changes.drawn = true;
     }
 
