@@ -18,7 +18,7 @@ use super::row::{self, Row, RowReader, read_screen};
 use super::scan::{Piece, Scanner};
 
 /// Bytes after which the screen is cloned again; more for a screen so large that a clone costs more than that.
-const JOURNAL_BYTES: usize = 256 * 1024;
+const JOURNAL_BYTES: usize = 512 * 1024;
 /// Lines in one batch from which on it pays to know rows from their bytes.
 const KNOWN_LINES: usize = 8;
 /// Pieces that may break one replay before it is given up.

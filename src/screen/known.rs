@@ -137,7 +137,7 @@ impl Known {
                         (digit, Some(code)) => {
                             *code = code
                                 .saturating_mul(10)
-                                .saturating_add(u16::from(digit - b'0'))
+                                .saturating_add(u16::from(digit - b'0'));
                         }
                         _ => {}
                     }

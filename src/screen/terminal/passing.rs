@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::super::overhang::is_mark;
 use super::super::row::{FILLER, REPLACEMENT};
-use super::super::scan::{params_in, plain_end};
+use super::super::scan::{params_in, params_length, plain_end};
 use super::super::sgr;
 use super::put::EMOJI;
 
@@ -138,9 +138,12 @@ fn control_sequence(body: &[u8], plain: &mut PlainStyles) -> Option<Sequence> {
         });
     };
     let words = u128::from_le_bytes(*words);
-    let length = params_in(words);
+    let mut length = params_in(words);
+    if length == 16 {
+        length = params_length(body);
+    }
     let passes = match *body.get(length)? {
-        b'm' => {
+        b'm' if length <= 16 => {
             let bits = 8 * u32::try_from(length).unwrap_or(16);
             let beyond = u128::MAX.checked_shl(bits).unwrap_or(0);
             plain.holds(words & !beyond, &body[..length])
@@ -224,7 +227,7 @@ mod tests {
 
     #[test]
     fn plain_output_passes_whole() {
-        let bytes = "abc\tdefghijklmnopqrstuvw é─│●\r\n\x1b[1;38;5;3mx\x1b[m\x1b[?25l\x1b[3;4H\x1b[K\x1bMyz"
+        let bytes = "abc\tdefghijklmnopqrstuvw é─│●\r\n\x1b[1;38;5;3mx\x1b[m\x1b[?25l\x1b[3;4H\x1b[38;2;166;227;161;49m\x1b[K\x1bMyz and so on"
             .as_bytes();
         assert_eq!(length(ALL, bytes), bytes.len());
     }
