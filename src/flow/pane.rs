@@ -128,6 +128,8 @@ impl Pane {
         tracing::info!(
             pane = name,
             harness = profile.name,
+    /// Until when the output of a child that ended is waited for.
+    last_words: Option<Duration>,
             pid = pty.id().pid,
             "pane started"
         );
@@ -172,6 +174,7 @@ impl Pane {
     }
 
     /// Sends one message, or a command, and waits for what becomes of it.
+            last_words: None,
     pub async fn exchange(
         &mut self,
         order: Order,
@@ -223,7 +226,7 @@ impl Pane {
     ) -> Result<(), PaneError> {
         let now = around.clock.elapsed();
         // The frame of a screen that was left open has a deadline of its own, and so has the output of a dead child.
-        let last_words = (self.exit.is_some() && !self.output_ended).then(|| now + LAST_WORDS);
+        let last_words = self.last_words.filter(|_| !self.output_ended);
         let due = [
             deadline,
             self.screen.next_deadline(),
@@ -252,11 +255,7 @@ impl Pane {
                     self.screen.end();
                 }
             },
-            () = sleep_until(around.clock.instant(due)) => {
-                if last_words.is_some_and(|last| due >= last) {
-                    self.output_ended = true;
-                }
-            }
+            () = sleep_until(around.clock.instant(due)) => {}
         }
         let now = around.clock.elapsed();
         if self
@@ -272,6 +271,8 @@ impl Pane {
 
     /// Feeds what the child wrote to its screen, and gives it the answers a terminal owes it.
     fn take_output(&mut self, around: &mut Around<'_>) {
+                    // A process it left behind may write on and on.
+                    self.last_words = Some(around.clock.elapsed() + LAST_WORDS);
         let now = around.clock.elapsed();
         self.screen.feed(&self.batch, now);
         around.recorder.output(self.recording, now, &self.batch);
@@ -287,6 +288,9 @@ impl Pane {
         step: Step,
         submit: &mut Option<&'static str>,
         around: &mut Around<'_>,
+        if last_words.is_some_and(|last| now >= last) {
+            self.output_ended = true;
+        }
     ) -> bool {
         let now = around.clock.elapsed();
         match step {
