@@ -10,7 +10,7 @@ use tokio::time::sleep_until;
 
 use super::recorder::{PaneIndex, Recorder};
 use crate::config::Profile;
-use crate::pairing::{Activity, ChannelText, Ending, Exchange, Order, Step, Way};
+use crate::pairing::{Activity, ChannelText, Delivered, Ending, Exchange, Order, Step, Way};
 use crate::recording::event::Event;
 use crate::recording::session;
 use crate::screen::{Screen, Size};
@@ -83,6 +83,32 @@ impl Told {
     }
 }
 
+/// What of a text is on its way.
+struct Sending {
+    /// What the first submit key is recorded as.
+    label: &'static str,
+    /// The round of a message; a command has none.
+    round: Option<u32>,
+    /// Whether anything was typed.
+    is_begun: bool,
+    /// How often the submit key was.
+    keys: u32,
+    /// What was seen of the delivery.
+    seen: Delivered,
+}
+
+impl Sending {
+    fn new(label: &'static str, round: Option<u32>) -> Self {
+        Self {
+            label,
+            round,
+            is_begun: false,
+            keys: 0,
+            seen: Delivered::default(),
+        }
+    }
+}
+
 /// Why an exchange gave no ending of its own.
 #[derive(Debug, thiserror::Error)]
 pub enum PaneError {
@@ -102,6 +128,8 @@ pub struct Pane {
     profile: Arc<Profile>,
     recording: PaneIndex,
     exit: Option<pty::Exit>,
+    /// Until when the output of a child that ended is waited for.
+    last_words: Option<Duration>,
     output_ended: bool,
     batch: Vec<u8>,
 }
@@ -128,8 +156,6 @@ impl Pane {
         tracing::info!(
             pane = name,
             harness = profile.name,
-    /// Until when the output of a child that ended is waited for.
-    last_words: Option<Duration>,
             pid = pty.id().pid,
             "pane started"
         );
@@ -148,6 +174,7 @@ impl Pane {
             profile,
             recording,
             exit: None,
+            last_words: None,
             output_ended: false,
             batch: Vec::new(),
         })
@@ -173,18 +200,18 @@ impl Pane {
         self.exit
     }
 
-    /// Sends one message, or a command, and waits for what becomes of it.
-            last_words: None,
+    /// Sends one message of a round, or a command, and waits for what becomes of it.
     pub async fn exchange(
         &mut self,
         order: Order,
         stage: &str,
+        round: u32,
         ear: &mut impl Listen,
         around: &mut Around<'_>,
     ) -> Result<(Exchange, Ending), PaneError> {
-        let (tag, mut submit) = match &order.way {
-            Way::Message { tag } => (tag.clone(), Some("prompt-sent")),
-            Way::Command => (String::new(), Some("command-sent")),
+        let (tag, mut sending) = match &order.way {
+            Way::Message { tag } => (tag.clone(), Sending::new("prompt-sent", Some(round))),
+            Way::Command => (String::new(), Sending::new("command-sent", None)),
         };
         let sent = order.text.clone();
         let mut exchange = Exchange::open(order, Arc::clone(&self.profile), around.clock.elapsed());
@@ -193,7 +220,7 @@ impl Pane {
         loop {
             let mut ask = false;
             for step in steps.drain(..) {
-                ask |= self.perform(step, &mut submit, around);
+                ask |= self.perform(step, &mut sending, around);
             }
             if ask {
                 let heard = ear.listen(&tag, &sent).await;
@@ -203,6 +230,7 @@ impl Pane {
                 }
             }
             let now = around.clock.elapsed();
+            self.record_delivery(&mut sending, exchange.delivered(), around, now);
             self.tell(&exchange, &mut told, stage, around, now);
             if let Some(ending) = exchange.ending() {
                 let ending = ending.clone();
@@ -247,6 +275,8 @@ impl Pane {
                 Happened::Ended => self.output_ended = true,
                 Happened::Exited(exit) => {
                     self.exit = Some(exit);
+                    // A process it left behind may write on and on.
+                    self.last_words = Some(around.clock.elapsed() + LAST_WORDS);
                     let (code, signal) = match exit {
                         pty::Exit::Code(code) => (Some(code), None),
                         pty::Exit::Signal(signal) => (None, Some(signal)),
@@ -258,6 +288,9 @@ impl Pane {
             () = sleep_until(around.clock.instant(due)) => {}
         }
         let now = around.clock.elapsed();
+        if last_words.is_some_and(|last| now >= last) {
+            self.output_ended = true;
+        }
         if self
             .screen
             .next_deadline()
@@ -271,8 +304,6 @@ impl Pane {
 
     /// Feeds what the child wrote to its screen, and gives it the answers a terminal owes it.
     fn take_output(&mut self, around: &mut Around<'_>) {
-                    // A process it left behind may write on and on.
-                    self.last_words = Some(around.clock.elapsed() + LAST_WORDS);
         let now = around.clock.elapsed();
         self.screen.feed(&self.batch, now);
         around.recorder.output(self.recording, now, &self.batch);
@@ -282,25 +313,23 @@ impl Pane {
         }
     }
 
-    /// Performs a step; tells whether it asks for the channel. `submit` is what the first submit key is recorded as.
-    fn perform(
-        &mut self,
-        step: Step,
-        submit: &mut Option<&'static str>,
-        around: &mut Around<'_>,
-        if last_words.is_some_and(|last| now >= last) {
-            self.output_ended = true;
-        }
-    ) -> bool {
+    /// Performs a step; tells whether it asks for the channel.
+    fn perform(&mut self, step: Step, sending: &mut Sending, around: &mut Around<'_>) -> bool {
         let now = around.clock.elapsed();
         match step {
             Step::Type(bytes) => {
+                if !sending.is_begun {
+                    sending.is_begun = true;
+                    let pane = self.name.to_owned();
+                    around.recorder.event(now, Event::Ready { pane });
+                }
                 self.write(&bytes, around);
-                // Behind the key, so that a reader of the recording knows by then what it sends.
-                if bytes == b"\r"
-                    && let Some(label) = submit.take()
-                {
-                    around.recorder.marker(self.recording, now, label);
+                if bytes == b"\r" {
+                    sending.keys += 1;
+                    // Behind the key, so that a reader of the recording knows by then what it sends.
+                    if sending.keys == 1 {
+                        around.recorder.marker(self.recording, now, sending.label);
+                    }
                 }
                 false
             }
@@ -334,7 +363,36 @@ impl Pane {
         }
     }
 
-    /// Tells the recording and the person what was newly seen.
+    /// Records what was newly seen of a message's delivery.
+    fn record_delivery(
+        &self,
+        sending: &mut Sending,
+        seen: Delivered,
+        around: &mut Around<'_>,
+        now: Duration,
+    ) {
+        let Some(round) = sending.round else { return };
+        let before = std::mem::replace(&mut sending.seen, seen);
+        let pane = || self.name.to_owned();
+        if seen.pasted && !before.pasted {
+            let pane = pane();
+            around.recorder.event(now, Event::Pasted { pane, round });
+        }
+        if seen.submitted && !before.submitted {
+            let (pane, keys) = (pane(), sending.keys);
+            around
+                .recorder
+                .event(now, Event::Submitted { pane, round, keys });
+        }
+        if seen.turn_started && !before.turn_started {
+            let pane = pane();
+            around
+                .recorder
+                .event(now, Event::TurnStarted { pane, round });
+        }
+    }
+
+    /// Tells the log and the person what was newly seen.
     fn tell(
         &self,
         exchange: &Exchange,

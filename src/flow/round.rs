@@ -528,7 +528,7 @@ impl<'a> Session<'a> {
             progress: &mut self.progress,
             recorder: &mut self.recorder,
         };
-        let ended = pane.exchange(order, "starting", ear, &mut around).await;
+        let ended = pane.exchange(order, "starting", 0, ear, &mut around).await;
         match ended {
             Ok((exchange, Ending::Settled)) => {
                 let reset = Event::Reset {
@@ -619,7 +619,7 @@ impl<'a> Session<'a> {
             progress: &mut self.progress,
             recorder: &mut self.recorder,
         };
-        let ended = pane.exchange(order, stage, ear, &mut around).await;
+        let ended = pane.exchange(order, stage, number, ear, &mut around).await;
         let (exchange, ending) = match ended {
             Ok(ended) => ended,
             Err(error) => return Err(self.break_off(&facts, &error)),

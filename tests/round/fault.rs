@@ -1,7 +1,7 @@
 //! An agent that misbehaves: each fault has its ending, and none of them ever makes an agreement.
 
 use codriver::recording::receipt::Outcome as Ended;
-use codriver::recording::word::{Kind, Reason, Verdict};
+use codriver::recording::word::{Agreement, Kind, Reason, Source, Verdict};
 use serde_json::json;
 
 use crate::world::{Outcome, Peer, World, each};
@@ -23,6 +23,8 @@ tests! {
     a_text_that_never_shows_is_unsent,
     a_swallowed_submit_key_is_pressed_once_more,
     what_an_agent_starts_ends_with_it,
+    an_agent_that_left_a_talker_behind_has_ended_all_the_same,
+    a_channel_confirms_what_the_screen_cannot_and_vetoes_a_failed_turn,
 }
 
 const AGREE: &str = "REVIEW: ({tag}) I find nothing.\n\nVERDICT: AGREE";
@@ -309,6 +311,17 @@ fn a_swallowed_submit_key_is_pressed_once_more() -> Outcome {
         // The brief and the message, each exactly once.
         let turns = world.turns()?;
         assert_eq!(turns.len(), 2, "{turns:#?}");
+        let record = world.record()?;
+        let submitted = record
+            .events
+            .iter()
+            .filter(|event| event["event"] == "submitted");
+        assert_eq!(
+            submitted
+                .map(|event| event["keys"].as_u64())
+                .collect::<Vec<_>>(),
+            [Some(2); 2]
+        );
         assert!(turns[0].prompt.contains("second reader in a pair"));
         assert!(turns[1].prompt.contains("Well?"));
         Ok(())
@@ -322,6 +335,49 @@ fn what_an_agent_starts_ends_with_it() -> Outcome {
             .headless(&Peer::new(harness).fault("spawn"), &["discuss", "Well?"])?
             .run()?;
         assert_eq!(ended.code(), Some(10));
+        Ok(())
+    })
+}
+
+fn an_agent_that_left_a_talker_behind_has_ended_all_the_same() -> Outcome {
+    let world = World::new()?;
+    let script = "(while :; do printf x; sleep 0.05; done) &\nprintf 'fatal: no credit\\r\\n'\nsleep 0.3\nexit 4";
+    let agent = world.program("agent/agent", script)?;
+    let peer = Peer::new("scribe").with(&format!("command = [{:?}]", agent.display().to_string()));
+    let ended = world.headless(&peer, &["discuss", "Well?"])?.run()?;
+    ended.failed(16, &["ended with status 4", "fatal: no credit"])?;
+    assert!(ended.took.as_secs() < 8, "{:?}", ended.took);
+    Ok(())
+}
+
+fn a_channel_confirms_what_the_screen_cannot_and_vetoes_a_failed_turn() -> Outcome {
+    // The demo agent as it is bundled writes its turns down beside the screen.
+    let bundled = "channel = 'demo-log'\npeer_env = { CODRIVER_DEMO_CHANNEL = '{private}' }";
+    let cases = [
+        ("", AGREE, 0, Agreement::Same),
+        ("forget-tag", AGREE, 0, Agreement::Same),
+        ("quote", AGREE, 0, Agreement::Same),
+        ("quote", OBJECT, 11, Agreement::Same),
+        ("retry-stump", OBJECT, 11, Agreement::Same),
+        ("no-verdict", AGREE, 13, Agreement::Same),
+        ("fail-turn", AGREE, 13, Agreement::Differs),
+    ];
+    each(&cases, |(fault, text, status, agreement)| {
+        let world = World::new()?;
+        let peer = failing("demo", fault, text).with(bundled);
+        let round = world
+            .headless(&peer, &["--json", "discuss", "Well?"])?
+            .run()?
+            .round(*status)?;
+        assert_eq!(round.agreement, *agreement, "{round:#?}");
+        if *status != 13 {
+            assert_eq!((round.source, round.complete), (Source::Channel, true));
+            let record = world.record()?;
+            let texts = &record.rounds()[1].texts;
+            let file = texts.channel.as_ref().and_then(|text| text.file.as_ref());
+            let channel = std::fs::read_to_string(record.folder.join(file.ok_or("not kept")?))?;
+            assert!(channel.contains(round.reading.rationale()), "{channel}");
+        }
         Ok(())
     })
 }

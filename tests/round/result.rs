@@ -82,6 +82,10 @@ fn every_style_is_read_to_the_same_result() -> Outcome {
             (receipt.kind, receipt.verdict, receipt.round),
             (Kind::Implementation, Some(Verdict::Adjust), 1)
         );
+        for event in ["pasted", "submitted", "turn-started", "reply", "verdict"] {
+            assert_eq!(record.happened(event), 2, "{event}");
+        }
+        assert!(record.happened("ready") >= 2);
         assert_eq!(round.session, record.session.id);
         assert_eq!(round.receipt.as_ref(), Some(&record.receipts[1].id));
         Ok(())

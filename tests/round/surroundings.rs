@@ -101,7 +101,7 @@ fn a_full_disk_does_not_stop_the_round() -> Outcome {
         .stderr(Stdio::null())
         .status();
     if !tried.is_ok_and(|status| status.success()) {
-        println!("skipped: nothing can be mounted here");
+        // Skipped where nothing can be mounted.
         return Ok(());
     }
     each(&disks, |options| {
