@@ -54,6 +54,14 @@ struct Tones {
 
 impl Tones {
     fn of(text: &str, line: &Line) -> Self {
+        if let [run] = line.runs.as_slice() {
+            let tone = Tone::from(run.style);
+            return Self {
+                first: tone,
+                last: tone,
+                most: tone,
+            };
+        }
         let mut found: Vec<(Tone, usize)> = Vec::new();
         let mut tones = Self::default();
         for (at, run) in line.runs.iter().enumerate() {
@@ -283,7 +291,10 @@ pub(super) fn blocks(rows: &[Row], rules: &ScreenRules) -> Vec<Block> {
             blank = true;
             continue;
         }
-        let said = varied && out.last().is_some_and(|block| is_said(block, row, rows));
+        let said = match out.last() {
+            Some(block) if varied => Said::of(block, row, rows),
+            _ => Said::No,
+        };
         let start = start(row, rules, in_gutter, gutter, said);
         gutter = in_gutter;
         match (start, out.last_mut()) {
@@ -324,12 +335,29 @@ fn is_varied(rows: &[Row]) -> bool {
 
 /// Whether a row stands in the colours of the reply above it, so that the agent says it, whatever it looks like. It tells
 /// nothing where all rows have the same.
-fn is_said(block: &Block, row: &Row, rows: &[Row]) -> bool {
-    let voice = rows[block.rows.start].tones.most;
-    block.part == Part::Reply
-        && block.indent > 0
-        && row.indent() >= block.indent
-        && (row.tones.first == voice || row.tones.last == voice)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    /// It does not.
+    No,
+    /// Its end does: the start may be a word of code, or a sign of the frame.
+    AtEnd,
+    /// Its start does.
+    FromStart,
+}
+
+impl Said {
+    fn of(block: &Block, row: &Row, rows: &[Row]) -> Self {
+        let voice = rows[block.rows.start].tones.most;
+        if block.part != Part::Reply || block.indent == 0 || row.indent() < block.indent {
+            Self::No
+        } else if row.tones.first == voice {
+            Self::FromStart
+        } else if row.tones.last == voice {
+            Self::AtEnd
+        } else {
+            Self::No
+        }
+    }
 }
 
 /// Whether a row that opens nothing stands where a reply would, behind something that ended it.
@@ -375,7 +403,7 @@ fn start(
     rules: &ScreenRules,
     in_gutter: bool,
     was_gutter: bool,
-    said: bool,
+    said: Said,
 ) -> Option<Part> {
     let text = &row.text;
     let opens = |pattern: &Option<Pattern>| {
@@ -383,8 +411,12 @@ fn start(
             .as_ref()
             .and_then(|pattern| pattern.regex().find(text))
     };
-    if said && !in_gutter {
-        return None;
+    let fails = || rules.error.is_match(text) || rules.unended.is_match(text);
+    match said {
+        Said::FromStart if !in_gutter => return None,
+        // An error is the one thing that must not be missed.
+        Said::AtEnd if !in_gutter && !fails() => return None,
+        _ => {}
     }
     let reply = opens(&rules.reply);
     // A sign and a label make a reply, whatever a tool may be called.

@@ -137,7 +137,7 @@ fn session(style: Style, size: Size, faults: &str, texts: &[String]) -> Session 
 }
 
 proptest! {
-    #![proptest_config(cases(40))]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn what_the_demo_agent_says_is_read_at_every_size(

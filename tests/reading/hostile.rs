@@ -4,7 +4,9 @@
 use codriver::config::bundled_profile;
 use codriver::pairing::{Asked, Reading, read};
 use codriver::recording::word::{Reason, Verdict};
-use codriver::screen::Line;
+use std::time::Duration;
+
+use codriver::screen::{Line, Screen, Size};
 
 use crate::drawn::{AGENTS, Agent, Drawing};
 use crate::width::sent;
@@ -624,4 +626,22 @@ fn a_marker_in_a_heading_a_quote_or_a_box_is_one_when_there_is_no_other() {
             .end()
             .composer("")
     });
+}
+
+#[test]
+fn an_interruption_drawn_half_in_the_replys_colours_is_one() {
+    let sent = sent("Is it ready?", TAG);
+    let bytes = format!(
+        "\x1b[48;5;237m❯ {}\x1b[m\r\n\r\n● REVIEW: (k7q2) No.\r\n\r\n  VERDICT: OBJECT\r\n\x1b[38;5;246m  ⎿ \u{a0}\x1b[mInterrupted \
+         by the person\r\n\r\n❯ ",
+        sent.replace('\n', "\r\n  ")
+    );
+    let mut screen = Screen::new(Size::new(100, 50), 100);
+    screen.feed(bytes.as_bytes(), Duration::ZERO);
+    let reading = read(
+        &screen.lines(),
+        &bundled_profile("claude").screen,
+        &asked(&sent),
+    );
+    assert_eq!(reading.reason, Some(Reason::TurnFailed), "{}", reading.raw);
 }

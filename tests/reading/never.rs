@@ -72,7 +72,7 @@ fn readings(drawing: &Drawing, sent: &str, rows: u16) -> Vec<Reading> {
 }
 
 proptest! {
-    #![proptest_config(cases(120))]
+    #![proptest_config(cases(80))]
 
     #[test]
     fn the_echo_of_what_codriver_says_never_agrees(

@@ -74,7 +74,7 @@ fn lines(recording: &Recording, sizes: &[usize]) -> Vec<Line> {
 }
 
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn the_rounds_are_the_same_however_the_output_is_cut(
@@ -124,7 +124,7 @@ fn cut(events: &[Event], at: usize) -> Vec<Event> {
 }
 
 proptest! {
-    #![proptest_config(cases(96))]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn a_recording_cut_short_never_agrees_where_the_peer_did_not(

@@ -72,7 +72,7 @@ pub(crate) fn sent(body: &str, tag: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(cases(150))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn what_was_said_comes_back_at_every_width(
