@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use codriver::config::bundled_profile;
 use codriver::demo::Kind as Style;
 use codriver::demo::agent::{Agent, Effect, Output, Record, Setup};
 use codriver::demo::fault::Fault;
@@ -16,6 +15,7 @@ use codriver::screen::Size;
 use proptest::prelude::*;
 
 use crate::measure::compare;
+use crate::recording::profile;
 use crate::width::{cases, review, verdict};
 
 const TAGS: [&str; 3] = ["k7q2", "m3xp", "t2ve"];
@@ -112,8 +112,8 @@ impl Session {
             tags: TAGS.map(str::to_owned).to_vec(),
             ..Given::default()
         };
-        let profile = bundled_profile(harness);
-        let mut player = Player::new(size, limits::SCROLLBACK, profile, given);
+        let rules = profile(harness);
+        let mut player = Player::new(size, limits::SCROLLBACK, rules, given);
         for event in &self.events {
             player.play(event);
         }

@@ -1,7 +1,6 @@
 //! Screens that mean harm, or only look so: nothing on them turns into an AGREE that the peer did not give to this round,
 //! and nothing the peer said is lost without a word.
 
-use codriver::config::bundled_profile;
 use codriver::pairing::{Asked, Reading, read};
 use codriver::recording::word::{Reason, Verdict};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use codriver::screen::{Line, Screen, Size};
 
 use crate::drawn::{AGENTS, Agent, Drawing};
+use crate::recording::profile;
 use crate::width::sent;
 
 const TAG: &str = "k7q2";
@@ -521,7 +521,7 @@ fn plain(text: &str, asked: &Asked<'_>) -> Reading {
             cols: u16::MAX,
         })
         .collect();
-    read(&lines, &bundled_profile("unknown").screen, asked)
+    read(&lines, &profile("unknown").screen, asked)
 }
 
 #[test]
@@ -563,7 +563,7 @@ fn quotes_and_shell_prompts_in_plain_text_hide_nothing() {
                 tag: Some(TAG),
                 ..Asked::default()
             };
-            let reading = read(&lines, &bundled_profile(harness).screen, &asked);
+            let reading = read(&lines, &profile(harness).screen, &asked);
             assert_ne!(reading.verdict, Verdict::Agree, "{harness}: {tail}");
         }
     }
@@ -588,7 +588,7 @@ fn a_quote_in_a_plain_reply_is_no_input_box() {
             tag: Some(TAG),
             ..Asked::default()
         };
-        let reading = read(&lines, &bundled_profile(harness).screen, &asked);
+        let reading = read(&lines, &profile(harness).screen, &asked);
         assert_eq!(
             (reading.verdict, reading.rationale.as_str()),
             (Verdict::Adjust, review),
@@ -638,10 +638,45 @@ fn an_interruption_drawn_half_in_the_replys_colours_is_one() {
     );
     let mut screen = Screen::new(Size::new(100, 50), 100);
     screen.feed(bytes.as_bytes(), Duration::ZERO);
-    let reading = read(
-        &screen.lines(),
-        &bundled_profile("claude").screen,
-        &asked(&sent),
-    );
+    let reading = read(&screen.lines(), &profile("claude").screen, &asked(&sent));
     assert_eq!(reading.reason, Some(Reason::TurnFailed), "{}", reading.raw);
+}
+
+#[test]
+fn a_verdict_drawn_as_part_of_a_list_or_a_quote_is_one() {
+    // Agents draw a line that directly follows a list or a quote as its last one (interface.md 6.6).
+    for word in [Verdict::Object, Verdict::Agree] {
+        for text in [
+            format!("REVIEW: (k7q2) One.\n\n- two\n- VERDICT: {word}"),
+            format!("REVIEW: (k7q2) One.\n\n> two.\n> VERDICT: {word}"),
+            format!("REVIEW: (k7q2) One.\n\n1. two\n   VERDICT: {word}"),
+        ] {
+            for (agent, bare, reading) in
+                each(100, |drawing| drawing.reply(&text).end().composer(""))
+            {
+                assert_eq!(reading.verdict, word, "{agent:?} bare {bare}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_verdict_in_a_cell_is_none_of_agreement() {
+    // The border below the cell is drawn by the agent, but nothing tells that it is not the peer's own.
+    let table = "┌────────────────┬─────┐\n│file            │line │\n├────────────────┼─────┤\n│VERDICT: AGREE  │     │\n└────────────────┴─────┘";
+    never(100, |drawing| {
+        drawing
+            .reply(&format!("REVIEW: (k7q2) One.\n\n{table}"))
+            .end()
+            .composer("")
+    });
+    for (agent, bare, reading) in each(100, |drawing| {
+        let table = table.replace("AGREE ", "OBJECT");
+        drawing
+            .reply(&format!("REVIEW: (k7q2) One.\n\n{table}"))
+            .end()
+            .composer("")
+    }) {
+        assert_eq!(reading.verdict, Verdict::Object, "{agent:?} bare {bare}");
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use codriver::config::bundled_profile;
 use codriver::pairing::{Asked, Found, Given, Player, Reading, message, read};
 use codriver::recording::cast::{Event, Kind};
 use codriver::recording::word::{Kind as Topic, Verdict};
@@ -10,6 +9,7 @@ use codriver::screen::{Screen, Size};
 use proptest::prelude::*;
 
 use crate::drawn::{AGENTS, Agent, Drawing};
+use crate::recording::profile;
 use crate::width::{agent, cases, sent, text};
 
 const TAG: &str = "k7q2";
@@ -113,7 +113,7 @@ proptest! {
         let mut screen = Screen::new(Size::new(cols, rows), 10_000);
         screen.feed(sent.replace('\n', "\r\n").as_bytes(), Duration::ZERO);
         for harness in ["unknown", "gemini", "cursor-agent", "demo"] {
-            let rules = bundled_profile(harness).screen;
+            let rules = profile(harness).screen;
             let reading = read(&screen.lines(), &rules, &live(&sent, TAG));
             prop_assert_ne!(reading.verdict, Verdict::Agree, "{}: {}", harness, reading.raw);
         }
@@ -218,8 +218,8 @@ fn twice(agent: Agent, prompt: &str, second: impl Fn(Drawing) -> Drawing) -> Vec
         .strip_prefix(&first)
         .expect("the second round goes on where the first one ended");
     let size = Size::new(cols, 50);
-    let profile = bundled_profile(Drawing::new(agent, cols).harness());
-    let mut player = Player::new(size, 10_000, profile, Given::default());
+    let rules = profile(Drawing::new(agent, cols).harness());
+    let mut player = Player::new(size, 10_000, rules, Given::default());
     let typed = format!("\x1b[200~{prompt}\x1b[201~\r");
     let events = [
         event(0, Kind::Input(typed.clone())),
@@ -302,7 +302,7 @@ fn the_same_prompt_sent_twice_to_an_agent_nothing_is_known_of() {
             since: first.lines().count(),
             ..Asked::default()
         };
-        let reading = read(&screen.lines(), &bundled_profile("unknown").screen, &asked);
+        let reading = read(&screen.lines(), &profile("unknown").screen, &asked);
         assert_eq!(reading.verdict, verdict, "{rest}");
     }
 }

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use codriver::config::{Profile, bundled_profile, bundled_profiles};
@@ -69,6 +70,14 @@ pub(crate) fn walk(folder: &Path, endings: &[&str]) -> Outcome<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// A bundled profile; to read one takes longer than to read most screens by it.
+pub(crate) fn profile(name: &str) -> Profile {
+    static PROFILES: LazyLock<Vec<Profile>> =
+        LazyLock::new(|| bundled_profiles().map(bundled_profile).collect());
+    let known = PROFILES.iter().find(|profile| profile.name == name);
+    known.cloned().unwrap_or_else(|| profile("unknown"))
+}
+
 impl Recording {
     /// Reads a recording and the truth beside it.
     pub(crate) fn load(path: &Path, folder: &Path) -> Outcome<Self> {
@@ -105,7 +114,7 @@ impl Recording {
     /// The profile its title names.
     pub(crate) fn profile(&self) -> Profile {
         let title = self.header.title.as_deref().unwrap_or_default();
-        bundled_profile(title.split(' ').next().unwrap_or_default())
+        profile(title.split(' ').next().unwrap_or_default())
     }
 
     /// One tag per turn; none when no turn asked for one.
@@ -140,7 +149,7 @@ impl Recording {
     /// Plays the recording as if its title were hidden: the screen has to tell which agent drew it.
     pub(crate) fn play_untitled(&self) -> Vec<Found> {
         let profiles = bundled_profiles().map(bundled_profile).collect();
-        let player = self.player(bundled_profile("unknown")).choosing(profiles);
+        let player = self.player(profile("unknown")).choosing(profiles);
         self.play_in(player, &self.events)
     }
 

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use codriver::limits;
-use codriver::pairing::Found;
+use codriver::pairing::{Found, Given, Player};
 use codriver::recording::cast::{Event, Kind};
 use codriver::recording::word::Verdict;
-use codriver::screen::{Line, Screen};
+use codriver::screen::{Line, Screen, Size};
 use proptest::prelude::*;
 
-use crate::recording::{Recording, kept};
+use crate::recording::{Recording, kept, profile};
 use crate::width::cases;
 
 static KEPT: LazyLock<Vec<Recording>> =
@@ -213,5 +213,54 @@ fn the_lines_behind_a_verdict_are_counted_from_the_start_of_the_screen() {
             let text = lines.get(last.line).map(|line| line.text.as_str());
             assert_eq!(text, Some(last.text.as_str()), "{}#{turn}", recording.name);
         }
+    }
+}
+
+#[test]
+fn a_later_round_changes_no_earlier_one() {
+    let prompts = |recording: &Recording| -> Vec<usize> {
+        let is_prompt = |event: &Event| event.kind == Kind::Marker("prompt-sent".to_owned());
+        (0..recording.events.len())
+            .filter(|&at| is_prompt(&recording.events[at]))
+            .collect()
+    };
+    let mut rounds = 0;
+    for (recording, whole) in KEPT.iter().zip(READ.iter()) {
+        for (turn, at) in prompts(recording).into_iter().enumerate().skip(1) {
+            let found = recording.play_events(&recording.events[..at]);
+            assert_eq!(found, whole[..turn], "{}", recording.name);
+            rounds += 1;
+        }
+    }
+    assert!(rounds > 5, "there are recordings of several rounds");
+}
+
+#[test]
+fn a_prompt_that_is_being_typed_is_no_reply() {
+    let text = "REVIEW: (k7q2) fine VERDICT: AGREE";
+    for (harness, sign) in [("claude", "❯\u{a0}"), ("codex", "› "), ("unknown", "> ")] {
+        let given = Given {
+            tags: vec!["k7q2".to_owned()],
+            ..Given::default()
+        };
+        let mut player = Player::new(Size::new(80, 24), 100, profile(harness), given);
+        let mut now = Duration::ZERO;
+        player.play(&Event {
+            at: now,
+            kind: Kind::Output(sign.to_owned()),
+        });
+        for c in text.chars() {
+            now += Duration::from_millis(20);
+            for kind in [Kind::Input(c.to_string()), Kind::Output(c.to_string())] {
+                player.play(&Event { at: now, kind });
+            }
+        }
+        let found = player.finish(now + Duration::from_secs(3));
+        let said = found.iter().map(|found| found.reading.verdict);
+        assert!(
+            said.clone().all(|verdict| verdict == Verdict::Unparsed),
+            "{harness}: {:?}",
+            said.collect::<Vec<_>>()
+        );
     }
 }
