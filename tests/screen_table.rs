@@ -46,6 +46,15 @@ fn a_frame_is_seen_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_character_cut_off_by_the_end_of_a_frame_is_seen() {
+    let mut screen = screen(20, 4);
+    for chunk in [&b"\x1b[?2026ha\xc2"[..], b"\x1b[?2026lb"] {
+        screen.feed(chunk, NOW);
+    }
+    assert_eq!(texts(&screen), ["a\u{fffd}b"]);
+}
+
+#[test]
 fn a_frame_that_stays_open_is_shown_after_its_time() {
     let mut screen = fed(20, 4, "a\x1b[?2026hb");
     let deadline = screen.next_deadline().expect("a frame is open");
@@ -534,6 +543,25 @@ fn a_control_string_without_an_end_is_told_of_inside_a_frame_too() {
     assert!(!screen.is_whole());
     screen.feed(b"\x07\x1b[?2026l", NOW);
     assert_eq!(texts(&screen), ["ab"]);
+}
+
+#[test]
+fn a_screen_can_go_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<Screen>();
+}
+
+#[test]
+fn the_cursor_is_hidden_and_shown() {
+    let mut screen = fed(20, 2, "\x1b[?25l");
+    assert!(!screen.cursor().visible);
+    screen.feed(b"\x1b[?25s\x1b[?25h", NOW);
+    assert!(screen.cursor().visible);
+    screen.feed(b"\x1b[?25r\x1b[?25$p", NOW);
+    assert!(!screen.cursor().visible);
+    assert_eq!(screen.take_replies(), b"\x1b[?25;2$y");
+    screen.feed(b"\x1b[!p", NOW);
+    assert!(screen.cursor().visible);
 }
 
 #[test]

@@ -170,6 +170,15 @@ impl Scanner {
         Some((piece, whole))
     }
 
+    /// The beginning of a character that will not be finished.
+    pub(super) fn into_rest(self) -> Vec<u8> {
+        if self.state == State::Ground && !self.spent {
+            self.kept
+        } else {
+            Vec::new()
+        }
+    }
+
     fn find(&mut self, bytes: &[u8], at: &mut usize) -> Option<Found> {
         while *at < bytes.len() {
             let found = match self.state {

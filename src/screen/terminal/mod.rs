@@ -194,6 +194,8 @@ impl Terminal {
         let mut scanner = Scanner::default();
         let mut at = 0;
         while self.advance(&mut scanner, bytes, &mut at).is_some() {}
+        // A character that was cut off by what came after these bytes.
+        self.text(&scanner.into_rest());
     }
 
     /// Takes one piece.
