@@ -126,9 +126,10 @@ const READY: Duration = Duration::from_secs(60);
 const SHOWN: Duration = Duration::from_secs(10);
 /// After this time any change of the screen counts as the text being shown.
 const SHOWN_WEAKLY: Duration = Duration::from_secs(1);
-/// How long the input box may keep a submitted text before the submit key is pressed once more, and then once more
-/// before the text counts as unsent.
+/// How long the input box may keep a submitted text before the submit key is pressed once more.
 const HELD: Duration = Duration::from_secs(2);
+/// How long it may keep it then, before the text counts as unsent: a machine under load takes its time.
+const HELD_AT_LAST: Duration = Duration::from_secs(10);
 /// How long a turn may take to be seen to start.
 const STARTED: Duration = Duration::from_secs(20);
 /// Longest wait for the rest behind a command.
@@ -276,7 +277,12 @@ impl Exchange {
                 self.since + SHOWN_WEAKLY,
                 self.since + SHOWN,
             ]),
-            Phase::Submitted { .. } => later(&[self.since + HELD, quiet, self.deadline()]),
+            Phase::Submitted { .. } => later(&[
+                self.since + HELD,
+                self.since + HELD_AT_LAST,
+                quiet,
+                self.deadline(),
+            ]),
             Phase::Waiting if self.order.way == Way::Command => {
                 later(&[quiet, self.since + HELD, self.deadline()])
             }
@@ -454,7 +460,8 @@ impl Exchange {
             self.enter(Phase::Waiting, now);
             return;
         }
-        if now < self.since + HELD || !is_still {
+        let patience = if tries > 1 { HELD_AT_LAST } else { HELD };
+        if now < self.since + patience || !is_still {
             return;
         }
         if tries > 1 {
@@ -1062,7 +1069,7 @@ mod tests {
         sim.draw("\x1b[?2004h").show(BOX).pass(500);
         let text = "──────────\r\n❯ \u{a0}please look\r\n  at this line of text\r\n──────────";
         sim.show(text).pass(1000);
-        sim.pass(10_000);
+        sim.pass(20_000);
         assert_eq!(sim.typed.iter().filter(|typed| *typed == "\r").count(), 2);
         assert!(
             matches!(sim.exchange.ending(), Some(Ending::Unsent(_))),
