@@ -104,8 +104,8 @@ def epoch_of(events):
     return statistics.median(starts)
 
 
-def one_round(world):
-    child = world.start()
+def one_round(world, size):
+    child = world.start("--size", size)
     arrived = None
     for line in child.stdout:
         if line.startswith(b"VERDICT: "):
@@ -133,13 +133,13 @@ def one_round(world):
     }
 
 
-def rounds(binary, style, channel, count):
+def rounds(binary, style, channel, count, size="120x50"):
     with tempfile.TemporaryDirectory() as folder:
         world = World(binary, folder, style, channel)
-        taken = [one_round(world) for _ in range(count)]
+        taken = [one_round(world, size) for _ in range(count)]
     row = {key: statistics.median(one[key] for one in taken) for key in taken[0]}
     worst = max(one["printed"] for one in taken)
-    name = f"{style}, channel {channel}"
+    name = f"{style} {size}, channel {channel}"
     print(
         f"{name:34} read {row['read']:7.1f}  verdict {row['verdict']:7.1f}  "
         f"printed {row['printed']:7.1f}  worst {worst:7.1f}  ms",
@@ -186,6 +186,7 @@ def main():
     for style in ("claude", "plain"):
         for channel in ("demo-log", "none"):
             rounds(binary, style, channel, count)
+    rounds(binary, "claude", "none", count, "120x250")
     waiting(binary, 20)
 
 

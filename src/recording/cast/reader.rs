@@ -1,5 +1,6 @@
 //! Reads a recording event by event, as far as it can be read.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, Cursor, Read};
 use std::time::Duration;
 
@@ -212,8 +213,12 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn event(&mut self, line: u64) -> Result<Event, CastError> {
-        let text = String::from_utf8_lossy(&self.text);
-        self.notes.replaced |= matches!(text, std::borrow::Cow::Owned(_));
+        // The check alone is several times as fast as the replacing, and nearly always enough.
+        let text = match str::from_utf8(&self.text) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(&self.text),
+        };
+        self.notes.replaced |= matches!(text, Cow::Owned(_));
         let parsed = line::parse(&text, self.header.version > 1, &mut self.half)
             .map_err(|fault| CastError::Event { line, fault })?;
         self.notes.replaced |= parsed.replaced;
