@@ -199,6 +199,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Plays whole recordings through the program, each run beside one of the emulator crate.
+#[expect(clippy::print_stdout, reason = "a bench prints what it found")]
 fn whole(mib: usize) -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     println!(
@@ -234,7 +235,6 @@ fn whole(mib: usize) -> io::Result<()> {
     Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "a bench prints what it found")]
 fn main() {
     let mut arguments = std::env::args().skip_while(|argument| argument != "--whole");
     if arguments.next().is_some() {
