@@ -296,8 +296,8 @@ impl Exchange {
             }
             Phase::Stretched { .. } => later(&[quiet, self.since + STRETCHED]),
             Phase::Checking { until, asked, .. } => match asked {
-                Some(asked) => Some((*asked + CHANNEL_EVERY).min(*until)),
-                None => Some(*until),
+                Some(asked) if self.channel.is_none() => Some((*asked + CHANNEL_EVERY).min(*until)),
+                _ => Some(*until),
             },
             Phase::Over => None,
         }
@@ -631,8 +631,8 @@ impl Exchange {
             reading,
             rule,
             until,
-            asked,
-        } = &mut self.phase
+            ..
+        } = &self.phase
         else {
             return;
         };
@@ -646,17 +646,46 @@ impl Exchange {
             return;
         }
         let (rule, until) = (*rule, *until);
-        if self.channel.is_some() || now >= until {
-            let first = reading.as_ref().clone();
+        let first = reading.as_ref().clone();
+        if now >= until || self.is_settled_by_channel(&first, screen) {
             self.heard_out = true;
             self.settle(first, rule, screen, now, steps);
             return;
         }
-        if let Some(last) = asked
+        let Phase::Checking { asked, .. } = &mut self.phase else {
+            return;
+        };
+        if self.channel.is_none()
+            && let Some(last) = asked
             && now >= *last + CHANNEL_EVERY
         {
             *last = now;
             steps.push(Step::AskChannel);
+        }
+    }
+
+    /// Whether the channel's text and the screen come to an answer. A screen that is not drawn to its end yet says less,
+    /// or even that the turn failed; it is given its time.
+    fn is_settled_by_channel(&self, first: &Reading, screen: &Screen) -> bool {
+        let Some(channel) = &self.channel else {
+            return false;
+        };
+        let now = if self.stretched {
+            None
+        } else {
+            Some(self.read(screen))
+        };
+        let reading = now.as_ref().unwrap_or(first);
+        channel.text.is_none()
+            || agree::decide(reading, Some(channel), self.tag())
+                .reason
+                .is_none()
+    }
+
+    fn tag(&self) -> Option<&str> {
+        match &self.order.way {
+            Way::Message { tag } => Some(tag),
+            Way::Command => None,
         }
     }
 
@@ -1164,6 +1193,8 @@ mod tests {
                 .exchange
                 .handle_channel(Some(found), &sim.screen, sim.now);
             sim.perform(steps);
+            // What differs is given the time of a late drawing.
+            sim.pass(2000);
             assert_eq!(sim.heard().answer.verdict, verdict, "{text}");
         }
     }
