@@ -28,8 +28,11 @@ const MIB: usize = 1024 * 1024;
 /// Runs of a whole recording; the median is told.
 const RUNS: usize = 5;
 
+/// Appends the piece with that number.
+type Piece = fn(usize, &mut String);
+
 /// The kinds of output that are measured.
-const KINDS: [(&str, fn(usize, &mut String)); 2] = [("lines", lines), ("redraw", redraw)];
+const KINDS: [(&str, Piece); 2] = [("lines", lines), ("redraw", redraw)];
 
 /// Lines as agents and their tools print them: plain, coloured, beyond ASCII.
 fn lines(n: usize, out: &mut String) {
@@ -63,7 +66,7 @@ fn redraw(n: usize, out: &mut String) {
 }
 
 /// Writes a recording that decodes to `bytes`, 100 events a second.
-fn record(piece: fn(usize, &mut String), bytes: usize, out: &mut impl Write) -> io::Result<()> {
+fn record(piece: Piece, bytes: usize, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         r#"{{"version":3,"term":{{"cols":{COLS},"rows":{ROWS}}}}}"#
