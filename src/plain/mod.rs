@@ -64,6 +64,10 @@ pub fn display(text: &str, max_bytes: usize) -> String {
             return String::new();
         }
         line.truncate(boundary(&line, max_bytes - ELLIPSIS.len()));
+        // What joined two signs joins nothing once the second is cut off, and would be hidden.
+        while *escape(&line) != line {
+            line.pop();
+        }
         line.push_str(ELLIPSIS);
     }
     line
@@ -262,6 +266,12 @@ mod tests {
         for (text, wanted) in cases {
             assert_eq!(message(text), wanted, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_cut_leaves_no_joiner_behind() {
+        assert_eq!(display("¡👩\u{200d}👋🏻", 12), "¡👩…");
+        assert_eq!(display("ab1\u{fe0f}\u{20e3}cd", 9), "ab1…");
     }
 
     proptest! {
