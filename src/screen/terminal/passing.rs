@@ -40,11 +40,17 @@ impl Passing {
         let mut frame = self.frame;
         let mut opened = None;
         loop {
-            if self.text {
-                at = self.text_end(bytes, at);
-            }
             if bytes.get(at) != Some(&ESC) {
-                break;
+                let end = if self.text {
+                    self.text_end(bytes, at)
+                } else {
+                    at
+                };
+                if end == at {
+                    break;
+                }
+                at = end;
+                continue;
             }
             at += match sequence(&bytes[at..], plain) {
                 Some(Sequence::Passes(length)) => length,
@@ -169,12 +175,12 @@ fn private(body: &[u8]) -> Option<Sequence> {
 /// The last parameters that turned out to be plain: a child uses few styles, and writes them over and over.
 #[derive(Debug)]
 pub(super) struct PlainStyles {
-    seen: [u128; 64],
+    seen: [u128; 256],
 }
 
 impl Default for PlainStyles {
     fn default() -> Self {
-        Self { seen: [0; 64] }
+        Self { seen: [0; 256] }
     }
 }
 
@@ -184,7 +190,7 @@ impl PlainStyles {
     fn holds(&mut self, key: u128, params: &[u8]) -> bool {
         // Multiplying spreads the bytes, the top bits of the product depend on all of them.
         let folded = (key as u64) ^ ((key >> 64) as u64).rotate_left(29);
-        let place = (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize;
+        let place = (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize;
         // No parameters at all are an empty place's key, and plain.
         if self.seen[place] == key {
             return true;
