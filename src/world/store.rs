@@ -629,12 +629,15 @@ mod tests {
     fn what_must_not_be_left_out_is_bounded_too() -> Test {
         let root = tempfile::tempdir()?;
         let mut store = store(&root)?;
-        let (_reader, writer) = io::pipe()?;
+        let (mut reader, writer) = io::pipe()?;
         let slow = running(&mut store).adopt(
             "events.jsonl",
             File::from(std::os::fd::OwnedFd::from(writer)),
         );
-        for _ in 0..=MOST_QUEUED >> 20 {
+        store.append(&slow, vec![b'x'; 1 << 20]);
+        // Only when it has begun to write does the thread hang.
+        reader.read_exact(&mut [0])?;
+        for _ in 0..MOST_QUEUED >> 20 {
             store.append(&slow, vec![b'x'; 1 << 20]);
             assert!(!slow.is_stopped());
         }
