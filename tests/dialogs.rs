@@ -19,7 +19,11 @@ fn casts(folder: &str) -> Result<Vec<PathBuf>> {
         .join("tests")
         .join(folder);
     for harness in fs::read_dir(root)? {
-        for file in fs::read_dir(harness?.path())? {
+        let harness = harness?;
+        if !harness.file_type()?.is_dir() {
+            continue;
+        }
+        for file in fs::read_dir(harness.path())? {
             let path = file?.path();
             if path.to_string_lossy().ends_with(".cast.zst") {
                 found.push(path);
