@@ -4,13 +4,15 @@
     agents.py [--bin target/debug/codriver] [--lab ../shared/lab] [--agent NAME ...] [--case NAME ...]
 
 Needs the agents on PATH (or CLAUDE_BIN, CODEX_BIN, OPENCODE_BIN) and the lab's servers; what is missing is skipped and
-said so. Each answer is held against what the server sent: the verdict, and the text of the review.
+said so. Each answer is held against what the server sent: the verdict, and the text of the review, to the letter where it
+came from the agent's own record. The server must have got the message whole, and no process may be left.
 """
 import argparse
 import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -51,6 +53,15 @@ def read_tool(agent, repo):
     return [{"name": "read", "input": {"filePath": path}}]
 
 
+def write_tool(agent, repo):
+    path = os.path.join(repo, "written")
+    if agent == "claude":
+        return [{"name": "Write", "input": {"file_path": path, "content": "x"}}]
+    if agent == "codex":
+        return [["exec", "text(await tools.exec_command({cmd: %s}));" % json.dumps("echo x > " + path)]]
+    return [{"name": "write", "input": {"filePath": path, "content": "x"}}]
+
+
 def broken(agent, times):
     """A stream that breaks after 40 characters, so often."""
     if agent == "claude":
@@ -76,6 +87,8 @@ def cases(agent, repo):
         "agree": ([BRIEF, turn("REVIEW: ({tag}) Nothing to add.\n\nVERDICT: AGREE")], "Please review the change.", 0),
         "long": ([BRIEF, turn(long_text())], "Please review the crate.", 11),
         "tools": ([BRIEF, turn(SHORT, tools=read_tool(agent, repo))], "Please read the file and review it.", 10),
+        "writing": ([BRIEF, turn(SHORT, tools=write_tool(agent, repo))], "Please review the change.", 10),
+        "silence": ([BRIEF, turn(SHORT, pause_at=60, pause_s=4)], "Please review the change.", 10),
         "dropped": ([BRIEF, turn(SHORT, **broken(agent, 1))], "Please review the change.", 10),
         "failed": ([BRIEF, turn(SHORT, **refused(agent))], "Please review the change.", 13),
         "large": ([BRIEF, turn(SHORT)], "Please review this.\n" + "\n".join(
@@ -87,6 +100,27 @@ def words(text):
     return re.findall(r"\w+", re.sub(r"(?m)^\s*(```|~~~).*$", "", text))
 
 
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def left_running(mark):
+    """Processes that were given the mark of a run and are still there."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/environ" % pid, "rb") as file:
+                if ("CODRIVER_E2E=" + mark).encode() not in file.read().split(b"\0"):
+                    continue
+            with open("/proc/%s/cmdline" % pid, "rb") as file:
+                found.append("%s %s" % (pid, file.read().replace(b"\0", b" ").decode(errors="replace")[:100]))
+        except OSError:
+            continue
+    return found
+
+
 def run(args, agent, name, turns, message, status, lab_dir):
     replies = os.path.join(lab_dir, name + ".json")
     with open(replies, "w") as file:
@@ -94,24 +128,31 @@ def run(args, agent, name, turns, message, status, lab_dir):
     prompt = os.path.join(lab_dir, name + ".txt")
     with open(prompt, "w") as file:
         file.write(message)
-    command = [sys.executable, os.path.join(args.lab, "with_fake.py"), agent, "--replies", replies, "--port", "43500", "--",
-               args.bin, *args.config, "--headless", "--json", "--peer", agent, "--timeout", "100s", "discuss", "--file", prompt]
+    command = [sys.executable, os.path.join(args.lab, "with_fake.py"), agent, "--replies", replies, "--port", str(free_port()), "--",
+               "env", "CODRIVER_E2E=" + prompt, args.bin, *args.config, "--headless", "--json", "--peer", agent, "--timeout", "100s", "discuss", "--file", prompt]
     env = dict(os.environ, LAB_DIR=lab_dir, PYTHONDONTWRITEBYTECODE="1")
     for key in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "CODEX_HOME"):
         env.pop(key, None)
     got = subprocess.run(command, cwd=args.lab, env=env, capture_output=True, text=True, timeout=200)
+    left = left_running(prompt)
+    if left:
+        return "left running: %s" % left
     if got.returncode != status:
         return "exit %d in place of %d: %s" % (got.returncode, status, (got.stdout + got.stderr)[-700:])
     result = json.loads(got.stdout)
     if status == 13:
         return None if result["reason"] == "turn-failed" else "reason %s" % result["reason"]
     want = turns[1]["text"].split(") ", 1)[1].rsplit("\nVERDICT", 1)[0]
-    if words(want) != words(result["rationale"]):
+    exact = result["source"] == "channel"
+    if want.strip() != result["rationale"] if exact else words(want) != words(result["rationale"]):
         return "another text: %r" % result["rationale"][:400]
     if not (result["complete"] and result["tagged"] and all(result["delivery"].values())):
         return "not whole: %s" % {key: result[key] for key in ("complete", "tagged", "delivery")}
-    if result["tree"]["moved"] is not False:
+    if result["tree"]["moved"] is not False or os.path.exists(os.path.join(lab_dir, "repo", "written")):
         return "the tree moved"
+    with open(os.path.join(lab_dir, agent + ".requests.jsonl")) as file:
+        if json.dumps(message.strip())[1:-1] not in file.read():
+            return "the message did not reach the server whole"
     print("      %s, checked by %s, %d ms" % (result["source"], result["checked_by"], result["elapsed_ms"]))
     return None
 
