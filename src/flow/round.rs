@@ -331,9 +331,7 @@ impl<'a> Session<'a> {
     /// Says one thing beside the progress line.
     fn warn(&mut self, text: &str) {
         self.progress.clear();
-        if self.options.progress != crate::cli::Progress::None {
-            crate::world::terminal::say(&format!("codriver: {text}"));
-        }
+        crate::world::terminal::say(&format!("codriver: {text}"));
     }
 
     fn pass_on_warnings(&mut self) {
@@ -788,10 +786,14 @@ impl<'a> Session<'a> {
                 Failure::new(
                     Exit::Dialog,
                     format!(
-                        "the peer ({}) waits at a dialog, and nothing was typed at it:\n{}\nstart {} in this folder yourself, answer the dialog, and ask again",
+                        "the peer ({}) waits at a dialog, and nothing was typed at it:\n{}\nstart {} yourself, answer what it asks, and try again",
                         self.profile.name,
                         quote(dialog),
-                        self.profile.command.first().map_or("it", String::as_str),
+                        if self.profile.title.is_empty() {
+                            &self.profile.name
+                        } else {
+                            &self.profile.title
+                        },
                     ),
                 ),
             ),
@@ -911,10 +913,7 @@ impl<'a> Session<'a> {
         let found = program::find(&word, path.as_deref(), &launch.folder)
             .map_err(|error| self.not_found(&error))?;
         let own = environment::own_program().ok();
-        if let Some(root) = &self.place.root
-            && own.as_deref() != Some(found.as_path())
-            && settings_file::is_inside(&found, root)
-        {
+        if own.as_deref() != Some(found.as_path()) && self.is_under_review(&found) {
             return Err(Failure::new(
                 Exit::Error,
                 format!(
@@ -927,6 +926,14 @@ impl<'a> Session<'a> {
         Ok(found)
     }
 
+    /// Whether a program lies in the repository under review: such a one is never started.
+    fn is_under_review(&self, program: &Path) -> bool {
+        self.place
+            .root
+            .as_deref()
+            .is_some_and(|root| settings_file::is_inside(program, root))
+    }
+
     /// Says that the peer is not installed, and what is.
     fn not_found(&self, error: &ProgramError) -> Failure {
         let path = environment::variable("PATH");
@@ -936,7 +943,8 @@ impl<'a> Session<'a> {
             .filter(|profile| !matches!(profile.name.as_str(), "demo" | "unknown"))
             .filter(|profile| {
                 profile.command.first().is_some_and(|word| {
-                    program::find(word.as_ref(), path.as_deref(), &self.place.folder).is_ok()
+                    program::find(word.as_ref(), path.as_deref(), &self.place.folder)
+                        .is_ok_and(|found| !self.is_under_review(&found))
                 })
             })
             .map(|profile| profile.name.as_str())
@@ -1114,6 +1122,9 @@ pub fn print(round: &Round, options: &Options) -> Printed {
 /// What a person should know beside the review.
 fn remarks(round: &Round) -> Vec<String> {
     let mut out = Vec::new();
+    if round.round == 0 && round.kind != Kind::Brief {
+        out.push("the brief was not agreed, so the message was not sent".to_owned());
+    }
     for reading in &round.readings {
         let source = match reading.source {
             Source::Channel => "the harness's record",

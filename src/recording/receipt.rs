@@ -98,7 +98,7 @@ pub struct RoundReceipt {
     pub harness: String,
     /// Version of the harness, as far as it was found out.
     pub version: Option<String>,
-    /// How the peer was confined; null when it was not.
+    /// How the peer was confined; `none` when it was not, null when that is not known.
     pub confined: Option<String>,
     /// Digest of the argument vector the peer was launched with.
     pub launch: Digest,

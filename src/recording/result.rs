@@ -183,7 +183,7 @@ pub struct Peer {
     pub harness: String,
     /// Version, as far as it was found out.
     pub version: Option<String>,
-    /// How the peer was confined; null when it was not.
+    /// How the peer was confined; `none` when it was not, null when that is not known.
     pub confined: Option<String>,
 }
 
