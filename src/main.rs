@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use codriver::cli::{self, Call, DemoArgs, DemoStyle, Exit, Options, Surroundings, Task};
 use codriver::demo::Kind;
+use codriver::flow::compose::Asked;
 use codriver::flow::config::{Printed, Workplace};
 use codriver::flow::demo_agent::{self, DemoOptions};
-use codriver::flow::round::{self, Asked};
-use codriver::flow::{config, doctor, explain, extract};
+use codriver::flow::{answer, config, doctor, explain, extract, round};
 use codriver::world::{environment, files, log, terminal};
 
 fn main() -> ExitCode {
@@ -121,7 +121,7 @@ fn converse(asked: Asked, place: &Workplace, options: &Options) -> Result<Printe
     let mut exit = Exit::Done;
     let mut broken = None;
     let shown = runtime.block_on(round::run(&[asked], place, options, |result| {
-        let printed = round::print(result, options);
+        let printed = answer::print(result, options);
         exit = printed.exit;
         broken = terminal::print(&printed.text).err();
     }));

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use codriver::cli::{self, AskedKind, Message, Surroundings};
+use codriver::flow::compose::Asked;
 use codriver::flow::config::Workplace;
-use codriver::flow::round::{self, Asked};
+use codriver::flow::round;
 use codriver::recording::result::Round;
 use codriver::recording::word::Verdict;
 

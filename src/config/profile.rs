@@ -100,6 +100,15 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// What a person calls it.
+    pub fn display_name(&self) -> &str {
+        if self.title.is_empty() {
+            &self.name
+        } else {
+            &self.title
+        }
+    }
+
     /// Fills in the general settings that the profile does not decide itself.
     pub fn fill_in(&mut self, quiet: std::time::Duration, tail_lines: usize) {
         self.quiet_ms.get_or_insert(Millis::of(quiet));

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::channel::Ear;
 use super::config::Workplace;
+use super::failure::Failure;
 use super::pane::Launch;
-use super::round::Failure;
 use crate::cli::Exit;
 use crate::config::{self, Grounds, LaunchError, PrivateHome, Profile, Seat};
 use crate::limits;

@@ -1,12 +1,17 @@
 //! What can be asked for, one file per operation, in the order of the specification.
 
+pub mod answer;
 pub mod channel;
+pub mod compose;
 pub mod config;
 pub mod demo_agent;
 pub mod doctor;
 pub mod explain;
 pub mod extract;
+pub mod failure;
 mod launch;
 pub mod pane;
+mod peer;
 pub mod recorder;
 pub mod round;
+mod talk;
