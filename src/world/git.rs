@@ -457,7 +457,7 @@ impl Call {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let mut group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
         let mut stdin = child.stdin.take().expect("standard input is a pipe");
         let stdout = child.stdout.take().expect("standard output is a pipe");
         let stderr = child.stderr.take().expect("standard error is a pipe");
@@ -478,14 +478,25 @@ impl Call {
             })
         };
         let done = timeout_at(self.deadline, work).await;
-        if !matches!(done, Ok(Ok(_)))
-            && let Some(group) = group
-        {
-            // Not reaped yet, so the number is still its own.
-            let _ = kill_process_group(group, Signal::KILL);
+        if matches!(done, Ok(Ok(_))) {
+            group.0 = None;
+        } else {
+            drop(group);
             let _ = tokio::time::timeout(limits::KILL_TIME, child.wait()).await;
         }
         done.unwrap_or(Err(GitError::TooSlow))
+    }
+}
+
+/// Kills a git that has not ended, and what it started, when it is dropped: also when nobody waits for it any more.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // Not reaped yet, so the number is still its own. That all of it has ended already is no fault.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
     }
 }
 

@@ -243,7 +243,11 @@ impl World {
 
     /// Processes of this world that still run, by what they were started as.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
-        let entry = format!("{MARK}={}", self.mark).into_bytes();
+        // A program that gets an environment of its own lacks the mark, but not the home.
+        let known = [
+            format!("{MARK}={}", self.mark).into_bytes(),
+            format!("HOME={}", self.path("home").display()).into_bytes(),
+        ];
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         entries
             .filter_map(|process| {
@@ -251,7 +255,7 @@ impl World {
                 let environment = fs::read(process.path().join("environ")).ok()?;
                 environment
                     .split(|byte| *byte == 0)
-                    .any(|one| one == entry)
+                    .any(|one| known.iter().any(|entry| one == entry))
                     .then_some(())?;
                 let words = fs::read(process.path().join("cmdline")).unwrap_or_default();
                 let words = String::from_utf8_lossy(&words).replace('\0', " ");
