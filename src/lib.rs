@@ -2,6 +2,7 @@
 //!
 //! The rooms and the arrows between them are drawn in `docs/architecture.md` and held by `tests/layers.rs`.
 
+pub mod app;
 pub mod cli;
 pub mod config;
 pub mod demo;

@@ -58,3 +58,9 @@ pub const CHANNEL_BODY_BYTES: u64 = 8 << 20;
 pub const CHANNEL_CONNECT: Duration = Duration::from_secs(1);
 /// Longest that a request to an agent's local API may take in all.
 pub const CHANNEL_REQUEST: Duration = Duration::from_secs(2);
+/// Most of one paste that is taken.
+pub const PASTE_BYTES: usize = 1024 * 1024;
+/// How long a lone ESC, or the beginning of a sequence, may wait for the rest of it.
+pub const ESCAPE_WAIT: Duration = Duration::from_millis(25);
+/// How long a paste may stand still before its end mark is given up.
+pub const PASTE_WAIT: Duration = Duration::from_secs(5);

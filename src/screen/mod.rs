@@ -24,7 +24,7 @@ mod terminal;
 
 pub use line::{Color, Line, Run, Style};
 pub use modes::{Modes, Mouse, MouseEncoding};
-pub use palette::{Palette, Rgb};
+pub use palette::{Palette, Rgb, parse_rgb};
 
 use std::time::Duration;
 

@@ -71,6 +71,21 @@ impl Palette {
     }
 }
 
+/// Reads a colour as xterm answers it: `rgb:` or `rgba:` and one to four hexadecimal digits for each part.
+pub fn parse_rgb(text: &str) -> Option<Rgb> {
+    let parts = text
+        .strip_prefix("rgb:")
+        .or_else(|| text.strip_prefix("rgba:"))?;
+    let mut parts = parts.split('/').map(|part| {
+        let digits = u32::try_from(part.len()).ok()?;
+        let value = u32::from_str_radix(part, 16).ok()?;
+        // However many digits there are, all of them set is full.
+        let full = 16u32.checked_pow(digits).filter(|_| digits <= 4)? - 1;
+        u8::try_from(value * 255 / full.max(1)).ok()
+    });
+    Some((parts.next()??, parts.next()??, parts.next()??))
+}
+
 /// Writes a colour as xterm answers it.
 pub(super) fn write_rgb(out: &mut String, (r, g, b): Rgb) {
     // Writing to a string cannot fail.
@@ -80,6 +95,23 @@ pub(super) fn write_rgb(out: &mut String, (r, g, b): Rgb) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_colour_is_read_at_any_precision() {
+        assert_eq!(parse_rgb("rgb:ffff/8080/0000"), Some((255, 128, 0)));
+        assert_eq!(parse_rgb("rgb:f/8/0"), Some((255, 136, 0)));
+        assert_eq!(parse_rgb("rgba:1e1e/2020/3030/ffff"), Some((30, 32, 48)));
+        for wrong in [
+            "",
+            "rgb:",
+            "rgb:1/2",
+            "rgb:x/y/z",
+            "#ffffff",
+            "rgb:fffff/0/0",
+        ] {
+            assert_eq!(parse_rgb(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn the_cube_and_the_grays_are_xterms() {
