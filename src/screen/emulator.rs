@@ -9,6 +9,7 @@ use std::num::NonZeroU16;
 use vt100::capture::RowContents;
 
 use super::Size;
+use super::damage::{Damage, Reach, part};
 use super::guard::{self, Panicked};
 use super::history::History;
 use super::journal::Journal;
@@ -21,6 +22,8 @@ use super::scan::{Piece, Scanner};
 const JOURNAL_BYTES: usize = 512 * 1024;
 /// Lines in one batch from which on it pays to know rows from their bytes.
 const KNOWN_LINES: usize = 8;
+/// Most bytes whose damage is told row by row.
+const PARTED_BYTES: usize = 4096;
 /// Pieces that may break one replay before it is given up.
 const BROKEN_PIECES: usize = 8;
 
@@ -32,6 +35,7 @@ pub(super) struct Emulator {
     /// The scroll region is the whole screen.
     region_full: bool,
     losses: u32,
+    damage: Damage,
 }
 
 /// What the emulator calls back.
@@ -42,6 +46,8 @@ struct Sink {
     reader: RowReader,
     known: Known,
     bell: bool,
+    /// A row left the top of either screen.
+    scrolled: bool,
     cols: u16,
     /// The row that leaves now is the one whose text runs on.
     soft: bool,
@@ -57,6 +63,7 @@ impl vt100::Callbacks for Sink {
     }
 
     fn on_scroll(&mut self, contents: RowContents<'_>, alternate_screen: bool) {
+        self.scrolled = true;
         if alternate_screen {
             return;
         }
@@ -96,6 +103,7 @@ impl Emulator {
             reader: RowReader::default(),
             known: Known::default(),
             bell: false,
+            scrolled: false,
             cols: size.cols,
             soft: false,
             pushed: 0,
@@ -109,7 +117,18 @@ impl Emulator {
             journal: Journal::default(),
             region_full: true,
             losses: 0,
+            damage: Damage::default(),
         }
+    }
+
+    /// The rows that may look different since the last call.
+    pub(super) fn take_damage(&mut self) -> Damage {
+        std::mem::replace(&mut self.damage, Damage::nothing())
+    }
+
+    /// Takes everything for different.
+    pub(super) fn damage_all(&mut self) {
+        self.damage.add_all();
     }
 
     /// The crate's screen.
@@ -151,6 +170,7 @@ impl Emulator {
     pub(super) fn resize(&mut self, size: Size) {
         let (rows, cols) = sides(size);
         self.known().end();
+        self.damage.add_all();
         let parser = &mut self.parser;
         parser.callbacks_mut().cols = size.cols;
         if guard::call(|| parser.set_size(rows, cols)) == Err(Panicked) {
@@ -269,6 +289,36 @@ impl Emulator {
     }
 
     fn feed(&mut self, bytes: &[u8]) {
+        if self.damage.is_everything() || bytes.len() > PARTED_BYTES {
+            self.damage.add_all();
+            return self.feed_whole(bytes);
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (length, reach) = part(rest);
+            let (now, later) = rest.split_at(length);
+            let before = self.cursor().0;
+            self.parser.callbacks_mut().scrolled = false;
+            self.feed_whole(now);
+            let scrolls = self.parser.callbacks().scrolled
+                // Within a region nothing tells that rows moved.
+                || (!self.region_full && memchr::memchr(b'\n', now).is_some());
+            match reach {
+                Reach::All => self.damage.add_all(),
+                Reach::Down if scrolls || !self.region_full => self.damage.add_all(),
+                Reach::Down => {
+                    let after = self.cursor().0;
+                    // What combines with a character may belong to the end of the row above.
+                    let first = before.min(after).saturating_sub(1);
+                    self.damage.add_rows(first, before.max(after));
+                }
+                Reach::Nothing => {}
+            }
+            rest = later;
+        }
+    }
+
+    fn feed_whole(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
@@ -297,6 +347,7 @@ impl Emulator {
 
     /// Builds the screen again after `bytes` made the crate panic.
     fn recover(&mut self, bytes: &[u8]) {
+        self.damage.add_all();
         let units = units(bytes);
         let mut broken: Vec<usize> = Vec::new();
         while broken.len() < BROKEN_PIECES {
@@ -343,6 +394,7 @@ impl Emulator {
     fn take_sink(&mut self, size: Size) -> Sink {
         let sink = self.parser.callbacks_mut();
         Sink {
+            scrolled: false,
             history: std::mem::replace(&mut sink.history, History::new(0)),
             overhangs: std::mem::take(&mut sink.overhangs),
             reader: RowReader::default(),

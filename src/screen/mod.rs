@@ -7,6 +7,7 @@
 //! (`row`) or, for speed, off the bytes (`known`); `overhang` keeps what a narrower window would cut.
 
 mod csi;
+mod damage;
 mod emulator;
 mod frame;
 mod guard;
@@ -22,6 +23,7 @@ mod scan;
 mod sgr;
 mod terminal;
 
+pub use damage::Damage;
 pub use line::{Color, Line, Run, Style};
 pub use modes::{Modes, Mouse, MouseEncoding};
 pub use palette::{Palette, Rgb, parse_rgb};
@@ -287,6 +289,11 @@ impl Screen {
         self.terminal.losses()
     }
 
+    /// The rows that may look different since the last call.
+    pub fn take_damage(&mut self) -> Damage {
+        self.terminal.emulator.take_damage()
+    }
+
     /// The answers to what the child asked, in order; to be written to it.
     pub fn take_replies(&mut self) -> Vec<u8> {
         self.terminal.take_replies()
@@ -337,6 +344,7 @@ impl Screen {
                     self.terminal.emulator.history_mut().freeze();
                     let held = frame.draw_behind(self.terminal.emulator.screen().clone());
                     let drawn = self.terminal.changes.drawn;
+                    self.terminal.emulator.damage_all();
                     self.terminal.drain(&held);
                     self.terminal.take(&piece);
                     self.behind |= std::mem::replace(&mut self.terminal.changes.drawn, drawn);
@@ -366,6 +374,9 @@ impl Screen {
         terminal.in_frame = false;
         terminal.behind = false;
         if let Some(frame) = frame.take() {
+            if frame.shown().is_some() {
+                terminal.emulator.damage_all();
+            }
             terminal.emulator.history_mut().thaw();
             terminal.drain(&frame.into_bytes());
         }
@@ -375,6 +386,9 @@ impl Screen {
         let Some(frame) = self.frame.take_if(|frame| now >= frame.deadline()) else {
             return;
         };
+        if frame.shown().is_some() {
+            self.terminal.emulator.damage_all();
+        }
         let (bytes, later) = frame.expire(now);
         self.terminal.emulator.history_mut().thaw();
         self.terminal.in_frame = later.is_some();
