@@ -13,4 +13,5 @@ pub mod plain;
 pub mod recording;
 pub mod refusal;
 pub mod screen;
+pub mod ui;
 pub mod world;

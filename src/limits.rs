@@ -64,3 +64,5 @@ pub const PASTE_BYTES: usize = 1024 * 1024;
 pub const ESCAPE_WAIT: Duration = Duration::from_millis(25);
 /// How long a paste may stand still before its end mark is given up.
 pub const PASTE_WAIT: Duration = Duration::from_secs(5);
+/// Most places a search in a pane marks.
+pub const SEARCH_HITS: usize = 10_000;

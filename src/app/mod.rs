@@ -1,7 +1,44 @@
-//! The state of the console: events in, effects out; drawing reads it (systems.md A.8, interface.md 7).
+//! The state of the console: events in, effects out; drawing reads it (systems.md A.8, interface.md 7, console.md).
+//!
+//! One task owns it. Nothing here waits, and time comes with each event.
 
+mod binding;
+mod composer;
+mod editor;
+pub mod effect;
+pub mod event;
 pub mod input;
+mod keys;
 pub mod layout;
+pub mod ledger;
+mod mouse;
+mod overlay;
+pub mod pane;
+mod question;
+mod round;
+pub mod scroll;
+pub mod wrap;
+
+pub use binding::{Action, BindingFault, Bindings, Chord, NoKey};
+pub use composer::Composer;
+pub use editor::Editor;
+pub use effect::Effect;
+pub use event::{Ask, Event};
+pub use overlay::{Help, Overlay, Reader, Table, Tables};
+pub use pane::{Life, Pane};
+pub use question::Question;
+pub use round::Asking;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::event::Branch;
+use self::input::{Input, encode_focus};
+use self::layout::{Layout, Places, Wish, size_of};
+use self::ledger::Ledger;
+use self::scroll::Scroll;
+use crate::config::Profile;
+use crate::screen::{Palette, Size};
 
 /// Which of the two panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,3 +66,526 @@ impl Role {
         }
     }
 }
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// With a status.
+    Status(i32),
+    /// By a signal.
+    Signal(i32),
+    /// Its terminal was closed, and nothing more is known.
+    Unknown,
+}
+
+impl Ended {
+    /// What a person reads.
+    pub fn shown(self) -> String {
+        match self {
+            Self::Status(status) => format!("exit {status}"),
+            Self::Signal(signal) => format!("signal {signal}"),
+            Self::Unknown => "its terminal was closed".to_owned(),
+        }
+    }
+}
+
+/// What a console is opened with.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// Columns and rows of the outer terminal.
+    pub size: (u16, u16),
+    /// The driver's profile; none for a person who drives by hand.
+    pub driver: Option<Arc<Profile>>,
+    /// The peer's profile.
+    pub peer: Arc<Profile>,
+    /// The repository's name.
+    pub repository: String,
+    /// The keys.
+    pub keys: Bindings,
+    /// How the panes stand.
+    pub layout: Layout,
+    /// Rows of scrollback kept per pane.
+    pub scrollback: usize,
+    /// Whether the console takes the mouse.
+    pub mouse: bool,
+    /// Whether attention is drawn when something happens while another window has the focus.
+    pub alerts: bool,
+    /// How the peer is confined, in a word.
+    pub confined: String,
+    /// Whether the first-start hint is shown.
+    pub hint: bool,
+    /// Glyphs beyond ASCII.
+    pub unicode: bool,
+    /// Plain lines, no animation.
+    pub reader: bool,
+}
+
+/// One line for the person, until something newer comes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// What it says.
+    pub text: String,
+    /// Until when; none: until it is answered by a key.
+    pub until: Option<Duration>,
+    /// Whether something is wrong.
+    pub is_fault: bool,
+}
+
+/// How long a notice stands.
+const NOTICE: Duration = Duration::from_secs(8);
+/// Between two pictures of the spinner.
+const SPIN: Duration = Duration::from_millis(250);
+/// How long the key echo of a pane is awaited.
+const ECHO: Duration = Duration::from_millis(100);
+
+/// The console.
+pub struct App {
+    /// What it was opened with.
+    pub opening: Opening,
+    /// The time of the last event.
+    pub now: Duration,
+    /// Columns and rows of the outer terminal.
+    pub size: (u16, u16),
+    /// Where everything stands; none when the terminal is too small.
+    pub places: Option<Places>,
+    /// The pane with the focus.
+    pub focus: Role,
+    /// How the panes stand when none is zoomed.
+    pub layout: Layout,
+    /// Whether the focused pane is shown alone.
+    pub is_zoomed: bool,
+    /// The driver's pane; none for a person who drives by hand.
+    pub driver: Option<Pane>,
+    /// The peer's pane.
+    pub peer: Pane,
+    /// Rounds, receipts and fallbacks.
+    pub ledger: Ledger,
+    /// What is being asked.
+    pub asking: Option<Asking>,
+    /// The message being written.
+    pub composer: Composer,
+    /// What lies over the panes.
+    pub overlay: Option<Overlay>,
+    /// The tables.
+    pub tables: Tables,
+    /// A pane that is scrolled up.
+    pub scroll: Option<Scroll>,
+    /// One line for the person.
+    pub notice: Option<Notice>,
+    /// Whether the prefix was pressed.
+    pub is_prefixed: bool,
+    /// Whether keys go to the peer when it has the focus.
+    pub types_to_peer: bool,
+    /// Whether the window has the focus, as far as it tells.
+    pub has_focus: bool,
+    /// Where the repository stands.
+    pub branch: Option<Branch>,
+    /// The size of a cell in pixels.
+    pub cell: Option<(u16, u16)>,
+    /// Whether the first-start hint is still shown.
+    pub shows_hint: bool,
+    /// Whether something that is drawn is different.
+    is_changed: bool,
+    /// A pane whose answer to a key is to be shown at once.
+    echo: Option<(Role, Duration)>,
+    /// The next picture of the spinner.
+    spins: Option<Duration>,
+    /// The title the outer terminal has.
+    title: String,
+    drag: Option<Role>,
+}
+
+impl App {
+    /// Opens the console; its children are to be started with the sizes of its panes.
+    pub fn open(opening: Opening) -> Self {
+        let size = Size::new(opening.size.0.max(2), opening.size.1.max(1));
+        let pane = |role, profile: &Arc<Profile>| {
+            Pane::new(role, Arc::clone(profile), size, opening.scrollback)
+        };
+        let mut app = Self {
+            now: Duration::ZERO,
+            size: opening.size,
+            places: None,
+            focus: if opening.driver.is_some() {
+                Role::Driver
+            } else {
+                Role::Peer
+            },
+            layout: opening.layout,
+            is_zoomed: opening.layout == Layout::Zoom,
+            driver: opening.driver.as_ref().map(|profile| pane(Role::Driver, profile)),
+            peer: pane(Role::Peer, &opening.peer),
+            ledger: Ledger::default(),
+            asking: None,
+            composer: Composer::default(),
+            overlay: None,
+            tables: Tables::default(),
+            scroll: None,
+            notice: None,
+            is_prefixed: false,
+            types_to_peer: opening.driver.is_none(),
+            has_focus: true,
+            branch: None,
+            cell: None,
+            shows_hint: opening.hint,
+            is_changed: true,
+            echo: None,
+            spins: None,
+            title: String::new(),
+            drag: None,
+            opening,
+        };
+        if app.size.1 >= layout::TABLE_ROWS {
+            app.tables.is_shown = true;
+        }
+        app.arrange();
+        // Nothing runs yet: the sizes hold at once.
+        let due = Duration::MAX;
+        for role in [Role::Driver, Role::Peer] {
+            if let Some(pane) = app.pane_mut(role) {
+                pane.take_size(due);
+            }
+        }
+        app
+    }
+
+    /// A pane.
+    pub fn pane(&self, role: Role) -> Option<&Pane> {
+        match role {
+            Role::Driver => self.driver.as_ref(),
+            Role::Peer => Some(&self.peer),
+        }
+    }
+
+    /// A pane.
+    pub fn pane_mut(&mut self, role: Role) -> Option<&mut Pane> {
+        match role {
+            Role::Driver => self.driver.as_mut(),
+            Role::Peer => Some(&mut self.peer),
+        }
+    }
+
+    /// The pane with the focus.
+    pub fn focused(&self) -> &Pane {
+        self.pane(self.focus).unwrap_or(&self.peer)
+    }
+
+    /// Takes in what happened and says what is to be done.
+    pub fn update(&mut self, event: Event<'_>, now: Duration) -> Vec<Effect> {
+        self.now = now;
+        let mut out = Vec::new();
+        match event {
+            Event::Output(role, bytes) => self.output(role, bytes, &mut out),
+            Event::Input(input) => self.input(input, &mut out),
+            Event::Resized(cols, rows) => self.resized(cols, rows),
+            Event::Started(role) => self.started(role),
+            Event::NotStarted(role, why) => self.not_started(role, why),
+            Event::Exited(role, ended) => self.exited(role, ended, &mut out),
+            Event::Version(role, version) => {
+                if let Some(pane) = self.pane_mut(role) {
+                    pane.version = Some(version);
+                }
+                self.is_changed = true;
+            }
+            Event::Turn(turn) => self.turn(*turn, &mut out),
+            Event::Heard(found) => self.heard(found, &mut out),
+            Event::Answered(answered) => self.answered(*answered, &mut out),
+            Event::Unanswered(why) => self.unanswered(why, &mut out),
+            Event::Receipt(receipted) => {
+                self.ledger.receipt(*receipted);
+                self.is_changed = true;
+            }
+            Event::Edited(text) => self.edited(text),
+            Event::Notice(text) => self.say(text, false),
+            Event::Branch(branch) => {
+                self.is_changed |= self.branch != branch;
+                self.branch = branch;
+            }
+            Event::Asked => out.push(Effect::Quit),
+            Event::Woke => {}
+        }
+        self.wake(&mut out);
+        self.retitle(&mut out);
+        out
+    }
+
+    /// When `update` has something to do although nothing happened.
+    pub fn next_deadline(&self) -> Option<Duration> {
+        let panes = [self.driver.as_ref(), Some(&self.peer)];
+        let panes = panes.into_iter().flatten().filter_map(Pane::next_deadline);
+        let exchange = self.asking.as_ref().and_then(Asking::next_deadline);
+        let notice = self.notice.as_ref().and_then(|notice| notice.until);
+        panes
+            .chain(exchange)
+            .chain(notice)
+            .chain(self.spins)
+            .min()
+    }
+
+    /// Whether something that is drawn is different since the last call.
+    pub fn take_changed(&mut self) -> bool {
+        let mut changed = std::mem::take(&mut self.is_changed);
+        for role in [Role::Driver, Role::Peer] {
+            let shown = self.places.is_some_and(|places| !places.of(role).screen.is_empty());
+            if let Some(pane) = self.pane_mut(role) {
+                changed |= pane.take_drawn() && shown;
+            }
+        }
+        changed
+    }
+
+    /// Whether what is different is the answer to a key, and is to be shown at once.
+    pub fn take_echo(&mut self) -> bool {
+        match self.echo {
+            Some((_, since)) if self.now.saturating_sub(since) > ECHO => {
+                self.echo = None;
+                false
+            }
+            Some((role, _)) => {
+                let drawn = self.pane(role).is_some_and(Pane::is_drawn);
+                if drawn {
+                    self.echo = None;
+                }
+                drawn
+            }
+            None => false,
+        }
+    }
+
+    /// Says one thing to the person.
+    pub fn say(&mut self, text: impl Into<String>, is_fault: bool) {
+        self.notice = Some(Notice {
+            text: text.into(),
+            until: (!is_fault).then_some(self.now + NOTICE),
+            is_fault,
+        });
+        self.is_changed = true;
+    }
+
+    /// Gives every child the colours the outer terminal has.
+    pub fn set_palette(&mut self, palette: &Palette) {
+        for pane in self.driver.iter_mut().chain([&mut self.peer]) {
+            pane.screen.set_palette(palette.clone());
+        }
+        self.is_changed = true;
+    }
+
+    fn output(&mut self, role: Role, bytes: &[u8], out: &mut Vec<Effect>) {
+        let now = self.now;
+        let Some(pane) = self.pane_mut(role) else {
+            return;
+        };
+        let was_starting = pane.life == Life::Starting;
+        let changes = pane.feed(bytes, now);
+        let replies = pane.screen.take_replies();
+        let is_alive = pane.is_alive();
+        if !replies.is_empty() && is_alive {
+            out.push(Effect::Write(role, replies));
+        }
+        if changes.bell {
+            out.push(Effect::Bell);
+        }
+        self.is_changed |= was_starting || changes.title || changes.state;
+        if role == Role::Peer {
+            self.look(out);
+        }
+    }
+
+    fn started(&mut self, role: Role) {
+        if let Some(pane) = self.pane_mut(role) {
+            pane.life = Life::Starting;
+        }
+        self.is_changed = true;
+    }
+
+    fn not_started(&mut self, role: Role, why: String) {
+        self.say(why.clone(), true);
+        if let Some(pane) = self.pane_mut(role) {
+            pane.life = Life::Failed(why);
+        }
+    }
+
+    fn exited(&mut self, role: Role, ended: Ended, out: &mut Vec<Effect>) {
+        let now = self.now;
+        let Some(pane) = self.pane_mut(role) else {
+            return;
+        };
+        pane.end(ended, now);
+        let key = self.opening.keys.key_of(Action::Restart).unwrap_or_default();
+        let prefix = self.opening.keys.prefix.shown();
+        self.say(
+            format!("{} ended ({}) · {prefix} {key} restarts it", role.word(), ended.shown()),
+            true,
+        );
+        if role == Role::Peer {
+            self.types_to_peer = self.driver.is_none();
+            self.peer_ended(out);
+        }
+        self.alert(format!("{} ended", role.word()), out);
+    }
+
+    fn edited(&mut self, text: Result<String, String>) {
+        match text {
+            Ok(text) => {
+                self.composer.editor = Editor::new(text.trim_end_matches('\n'));
+                self.overlay = Some(Overlay::Composer);
+            }
+            Err(why) => self.say(why, true),
+        }
+        self.is_changed = true;
+    }
+
+    /// Draws attention to what happened while another window has the focus.
+    fn alert(&mut self, text: String, out: &mut Vec<Effect>) {
+        if !self.has_focus && self.opening.alerts {
+            out.push(Effect::Alert(text));
+        }
+    }
+
+    fn resized(&mut self, cols: u16, rows: u16) {
+        self.size = (cols, rows);
+        self.arrange();
+    }
+
+    /// Cuts the terminal anew and wishes the children their sizes.
+    fn arrange(&mut self) {
+        let wish = Wish {
+            layout: if self.is_zoomed {
+                Layout::Zoom
+            } else {
+                self.layout
+            },
+            focus: self.focus,
+            has_driver: self.driver.is_some(),
+            tables: if self.tables.is_shown {
+                self.tables.rows
+            } else {
+                0
+            },
+        };
+        self.places = Places::cut(self.size, &wish);
+        let now = self.now;
+        if let Some(places) = self.places {
+            for role in [Role::Driver, Role::Peer] {
+                let size = size_of(places.of(role));
+                if let (Some(pane), Some(size)) = (self.pane_mut(role), size) {
+                    pane.want(size, now);
+                }
+            }
+        }
+        self.is_changed = true;
+    }
+
+    fn wake(&mut self, out: &mut Vec<Effect>) {
+        let now = self.now;
+        let reads = self.asking.as_ref().is_some_and(Asking::is_reading);
+        for role in [Role::Driver, Role::Peer] {
+            let Some(pane) = self.pane_mut(role) else {
+                continue;
+            };
+            let changed = pane.wake(now);
+            // What is being read is not resized; it gets its size behind the reading.
+            if role == Role::Peer && reads {
+                pane.hold_size(now + DEFER);
+            } else if let Some(size) = pane.take_size(now) {
+                out.push(Effect::Resize(role, size));
+            }
+            self.is_changed |= changed;
+        }
+        if self.asking.as_ref().and_then(Asking::next_deadline).is_some_and(|due| now >= due) {
+            self.look(out);
+        }
+        if self.notice.as_ref().and_then(|notice| notice.until).is_some_and(|due| now >= due) {
+            self.notice = None;
+            self.is_changed = true;
+        }
+        self.spin();
+    }
+
+    /// Moves the spinner on where something is waited for, and nowhere else.
+    fn spin(&mut self) {
+        if !self.is_waiting() {
+            self.spins = None;
+            return;
+        }
+        let every = if self.opening.reader {
+            Duration::from_secs(10)
+        } else {
+            SPIN
+        };
+        match self.spins {
+            Some(due) if self.now < due => {}
+            _ => {
+                self.spins = Some(self.now + every);
+                self.is_changed = true;
+            }
+        }
+    }
+
+    /// Whether something is waited for whose time is shown.
+    pub fn is_waiting(&self) -> bool {
+        self.asking.is_some()
+    }
+
+    fn retitle(&mut self, out: &mut Vec<Effect>) {
+        let state = match (&self.asking, self.ledger.open_question()) {
+            (Some(asking), _) => format!(" · {}", asking.stage),
+            (None, Some(_)) => " · the peer asks".to_owned(),
+            (None, None) => match self.ledger.entries.last().and_then(ledger::Entry::verdict) {
+                Some(verdict) => format!(" · {verdict}"),
+                None => String::new(),
+            },
+        };
+        let title = format!("codriver · {}{state}", self.opening.repository);
+        if title != self.title {
+            self.title.clone_from(&title);
+            out.push(Effect::Title(title));
+        }
+    }
+
+    fn input(&mut self, input: Input, out: &mut Vec<Effect>) {
+        match input {
+            Input::Key(key) => self.key(&key, out),
+            Input::Paste(text) => self.paste(&text, out),
+            Input::PasteCut(bytes) => {
+                self.say(format!("the paste was too long: {bytes} bytes of it were left out"), true);
+            }
+            Input::Mouse(mouse) => self.mouse(&mouse, out),
+            Input::Focus(has) => {
+                self.has_focus = has;
+                if let Some(bytes) = encode_focus(has, self.focused().screen.modes()) {
+                    out.push(Effect::Write(self.focus, bytes.to_vec()));
+                }
+            }
+            Input::Reply(input::Reply::CellPixels(width, height)) => self.cell = Some((width, height)),
+            Input::Reply(_) => {}
+        }
+    }
+
+    /// Moves the focus; the children that asked for it hear of it.
+    fn set_focus(&mut self, role: Role, out: &mut Vec<Effect>) {
+        if role == self.focus || self.pane(role).is_none() {
+            return;
+        }
+        for (pane, has) in [(self.focus, false), (role, true)] {
+            let told = self
+                .pane(pane)
+                .filter(|pane| pane.is_alive())
+                .and_then(|pane| encode_focus(has, pane.screen.modes()));
+            if let Some(bytes) = told {
+                out.push(Effect::Write(pane, bytes.to_vec()));
+            }
+        }
+        self.focus = role;
+        self.scroll = None;
+        self.arrange();
+    }
+
+    /// Says that a key was sent whose echo is to be shown at once.
+    fn await_echo(&mut self, role: Role) {
+        self.echo = Some((role, self.now));
+    }
+}
+
+/// How long a size waits for the end of a reading, until it is looked at again.
+const DEFER: Duration = Duration::from_millis(100);

@@ -88,6 +88,32 @@ impl History {
         self.first + self.rows.len() as u64
     }
 
+    /// Number of the oldest row shown.
+    pub(super) fn first(&self) -> u64 {
+        match &self.frozen {
+            Some(Frozen {
+                rows: Some((_, first)),
+                ..
+            }) => *first,
+            _ => self.first,
+        }
+    }
+
+    /// The row of this number, when it is kept and shown.
+    pub(super) fn get(&self, number: u64) -> Option<&Row> {
+        let rows = match &self.frozen {
+            Some(Frozen {
+                rows: Some((rows, _)),
+                ..
+            }) => rows,
+            _ => &self.rows,
+        };
+        if number >= self.end() {
+            return None;
+        }
+        rows.get(usize::try_from(number.checked_sub(self.first())?).ok()?)
+    }
+
     /// How often it was wiped.
     pub(super) fn generation(&self) -> u32 {
         self.frozen

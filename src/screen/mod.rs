@@ -28,6 +28,7 @@ pub use line::{Color, Line, Run, Style};
 pub use modes::{Modes, Mouse, MouseEncoding};
 pub use palette::{Palette, Rgb, parse_rgb};
 
+use std::ops::Range;
 use std::time::Duration;
 
 use self::frame::{Frame, Held};
@@ -242,6 +243,59 @@ impl Screen {
         Mark {
             generation: history.generation(),
             row: history.end(),
+        }
+    }
+
+    /// Numbers of the rows there are, counted from the first one ever: those that left the top, then those of the
+    /// screen. While the alternate screen is shown, only the latter.
+    pub fn row_numbers(&self) -> Range<u64> {
+        let history = self.terminal.emulator.history();
+        let top = history.end();
+        let first = match self.shown().alternate_screen() {
+            true => top,
+            false => history.first(),
+        };
+        first..top + u64::from(self.size().rows)
+    }
+
+    /// Number of the row at the top of the screen.
+    pub fn top_row(&self) -> u64 {
+        self.terminal.emulator.history().end()
+    }
+
+    /// A row that left the top, by its number, and whether it runs on in the next one.
+    pub fn history_row(&self, number: u64) -> Option<(Line, bool)> {
+        let row = self.terminal.emulator.history().get(number)?;
+        let mut joiner = Joiner::default();
+        joiner.push(row);
+        joiner.finish().pop().map(|line| (line, row.wrapped))
+    }
+
+    /// The rows of the screen as lines of their own, each with whether it runs on in the next one.
+    pub fn screen_rows(&self) -> Vec<(Line, bool)> {
+        let rows = self.terminal.emulator.rows(self.shown());
+        let line = |row: &Row| {
+            let mut joiner = Joiner::default();
+            joiner.push(row);
+            (joiner.finish().pop().unwrap_or_default(), row.wrapped)
+        };
+        rows.iter().map(line).collect()
+    }
+
+    /// The cursor's shape as DECSCUSR numbers it; 0 is the terminal's own.
+    pub fn cursor_shape(&self) -> u8 {
+        use vt100::CursorStyle::{
+            BlinkBlock, BlinkUnderline, BlinkVerticalBar, Default, SteadyBlock, SteadyUnderline,
+            SteadyVerticalBar,
+        };
+        match self.shown().cursor_style() {
+            Default => 0,
+            BlinkBlock => 1,
+            SteadyBlock => 2,
+            BlinkUnderline => 3,
+            SteadyUnderline => 4,
+            BlinkVerticalBar => 5,
+            SteadyVerticalBar => 6,
         }
     }
 

@@ -1,0 +1,42 @@
+//! What the console wants done; the loop does it.
+
+use super::Role;
+use super::event::Ask;
+use crate::screen::Size;
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Write these bytes to a child: what the person typed, or an answer its terminal owes it.
+    Write(Role, Vec<u8>),
+    /// Write these bytes to the peer: a step of the exchange.
+    Type(Vec<u8>),
+    /// Give a child's terminal this size; its screen has it already.
+    Resize(Role, Size),
+    /// Look for the round in the peer's own record.
+    AskChannel,
+    /// The exchange ended; it is to be taken and concluded.
+    Conclude,
+    /// Ask this of the peer.
+    Ask(Ask),
+    /// Stop waiting for the answer.
+    StopWaiting,
+    /// Start a pane's child anew, with its agent's own way to resume where it has one.
+    Restart(Role),
+    /// Put this text on the person's clipboard.
+    Copy(String),
+    /// Let the person write this text in their editor.
+    Edit(String),
+    /// Set the outer terminal's title.
+    Title(String),
+    /// Draw attention, the window being elsewhere: what happened, in one line.
+    Alert(String),
+    /// Ring the outer terminal's bell.
+    Bell,
+    /// Draw everything anew, whatever the outer terminal shows.
+    Redraw,
+    /// Stop the program as a shell's job.
+    Suspend,
+    /// End the program.
+    Quit,
+}

@@ -1,0 +1,219 @@
+//! The whole console: what of it changed is drawn, and painted.
+
+use ratatui::layout::Rect;
+
+use super::depth::Depth;
+use super::frame;
+use super::paint::{Abilities, Caret, Painter};
+use super::pane;
+use super::panel;
+use super::text::{piece, row};
+use super::theme::{Glyphs, Theme};
+use crate::app::layout::{Area, Places, SMALLEST};
+use crate::app::{App, Life, Role};
+use crate::screen::{Damage, Size};
+
+/// How the frame looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Its colours.
+    pub theme: Theme,
+    /// Its signs.
+    pub glyphs: Glyphs,
+}
+
+impl Look {
+    /// The look for a terminal: its abilities, and whether its background is dark.
+    pub fn of(abilities: Abilities, is_dark: bool) -> Self {
+        let theme = match abilities.depth {
+            Depth::None => Theme::mono(),
+            Depth::Ansi => Theme::ansi(),
+            Depth::Indexed | Depth::Rgb => Theme::new(is_dark),
+        };
+        Self {
+            theme,
+            glyphs: Glyphs::new(abilities.unicode),
+        }
+    }
+}
+
+/// What was drawn of a pane last, so that only what changed is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    area: Area,
+    size: Size,
+    is_scrolled: bool,
+    is_hint: bool,
+}
+
+/// Draws the console.
+#[derive(Debug)]
+pub struct Console {
+    painter: Painter,
+    look: Look,
+    is_dark: bool,
+    places: Option<Places>,
+    seen: [Option<Seen>; 2],
+    /// Something lay over the panes.
+    was_covered: bool,
+}
+
+impl Console {
+    /// For a terminal of this size, of which nothing is known yet.
+    pub fn new(size: (u16, u16), abilities: Abilities, is_dark: bool) -> Self {
+        Self {
+            painter: Painter::new(size.0, size.1, abilities),
+            look: Look::of(abilities, is_dark),
+            is_dark,
+            places: None,
+            seen: [None, None],
+            was_covered: false,
+        }
+    }
+
+    /// What the terminal can do.
+    pub fn abilities(&self) -> Abilities {
+        self.painter.abilities()
+    }
+
+    /// Takes in what the terminal can do and whether its background is dark.
+    pub fn adapt(&mut self, abilities: Abilities, is_dark: bool) {
+        if (self.painter.abilities(), self.is_dark) != (abilities, is_dark) {
+            self.painter.set_abilities(abilities);
+            self.is_dark = is_dark;
+            self.look = Look::of(abilities, is_dark);
+            self.forget();
+        }
+    }
+
+    /// Forgets what the terminal shows: all is drawn anew.
+    pub fn forget(&mut self) {
+        self.painter.forget();
+        self.seen = [None, None];
+        self.places = None;
+    }
+
+    /// Draws what changed, and appends the bytes that show it.
+    pub fn draw(&mut self, app: &mut App, out: &mut Vec<u8>) {
+        let (cols, rows) = app.size;
+        self.painter.resize(cols, rows);
+        let Some(places) = app.places else {
+            self.too_small(cols, rows);
+            self.painter.paint(None, out);
+            return;
+        };
+        if self.places != Some(places) {
+            self.places = Some(places);
+            self.seen = [None, None];
+            let area = self.painter.frame().area();
+            self.painter.frame().buffer.reset();
+            self.painter.frame().touch_area(area);
+        }
+        let is_covered = app.overlay.is_some() || (places.tables_float && app.tables.is_shown);
+        if is_covered || self.was_covered {
+            self.seen = [None, None];
+        }
+        self.was_covered = is_covered;
+        for role in [Role::Driver, Role::Peer] {
+            self.pane(app, role, &places);
+        }
+        let frame = self.painter.frame();
+        frame::draw(frame, app, &self.look);
+        if places.tables_float {
+            frame::tables(frame, app, &self.look);
+        }
+        let caret = match &app.overlay {
+            Some(_) => panel::draw(frame, app, &self.look),
+            None => caret(app, &places),
+        };
+        self.painter.paint(caret, out);
+    }
+
+    fn pane(&mut self, app: &mut App, role: Role, places: &Places) {
+        let area = places.of(role).screen;
+        let at = usize::from(role == Role::Peer);
+        if area.is_empty() {
+            self.seen[at] = None;
+            return;
+        }
+        let shows_hint = app.shows_hint;
+        let reads = role == Role::Peer && app.asking.as_ref().is_some_and(crate::app::Asking::is_reading);
+        let scrolled = app.scroll.take();
+        let Some(pane) = app.pane_mut(role) else {
+            app.scroll = scrolled;
+            return;
+        };
+        let mut damage = pane.screen.take_damage();
+        let is_scrolled = scrolled.as_ref().is_some_and(|scroll| scroll.role == role);
+        let seen = Seen {
+            area,
+            size: pane.screen.size(),
+            is_scrolled,
+            is_hint: shows_hint && role == Role::Peer && matches!(pane.life, Life::Starting | Life::Running)
+                && pane.screen.row_numbers().start == 0
+                && pane.screen.visible().iter().all(|line| line.text.is_empty()),
+        };
+        // A window stretched for a reading shows what it did before.
+        let is_stretched = reads && (seen.size.rows, seen.size.cols) != (area.rows, area.cols);
+        if self.seen[at] != Some(seen) {
+            damage = Damage::everything();
+        }
+        let frame = self.painter.frame();
+        match &scrolled {
+            Some(scroll) if is_scrolled => {
+                pane::draw_scrolled(frame, area, &pane.screen, scroll, &self.look.theme);
+            }
+            _ if is_stretched => {}
+            _ => pane::draw_live(frame, area, &pane.screen, &damage),
+        }
+        if !is_stretched {
+            self.seen[at] = Some(seen);
+        }
+        app.scroll = scrolled;
+        if seen.is_hint {
+            panel::hint(self.painter.frame(), area, app, &self.look);
+        }
+    }
+
+    fn too_small(&mut self, cols: u16, rows: u16) {
+        self.places = None;
+        self.seen = [None, None];
+        let frame = self.painter.frame();
+        frame.buffer.reset();
+        frame.touch_area(Rect::new(0, 0, cols, rows));
+        let area = Area::new(0, 0, cols, rows);
+        let (least, most) = SMALLEST;
+        let lines = [
+            format!("too small: {cols}x{rows}"),
+            format!("{least}x{most} is needed"),
+        ];
+        for (at, line) in lines.iter().enumerate() {
+            let at = u16::try_from(at).unwrap_or(0);
+            row(frame, area, at, &[piece(line.clone(), self.look.theme.text)], self.look.theme.text);
+        }
+    }
+}
+
+/// Where the cursor stands: in the focused pane, as its child has it.
+fn caret(app: &App, places: &Places) -> Option<Caret> {
+    let area = places.of(app.focus).screen;
+    if let Some(scroll) = &app.scroll {
+        let row = u16::try_from(scroll.cursor.row.checked_sub(scroll.top)?).ok()?;
+        return (row < area.rows).then(|| Caret {
+            col: area.col + scroll.cursor.col.min(area.cols.saturating_sub(1)),
+            row: area.row + row,
+            shape: 0,
+        });
+    }
+    if app.tables.has_keys {
+        return None;
+    }
+    let pane = app.focused();
+    let cursor = pane.screen.cursor();
+    let is_inside = cursor.col < area.cols && cursor.row < area.rows;
+    (cursor.visible && is_inside && pane.is_alive()).then(|| Caret {
+        col: area.col + cursor.col,
+        row: area.row + cursor.row,
+        shape: pane.screen.cursor_shape(),
+    })
+}

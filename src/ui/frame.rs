@@ -1,0 +1,502 @@
+//! The frame around the panes: top line, titles, rule, strip of rounds, tables, status line (console.md).
+
+use ratatui::style::{Modifier, Style};
+
+use super::Look;
+use super::paint::Frame;
+use super::text::{Piece, clock, line, outside, piece, row, took, width};
+use crate::app::event::Receipted;
+use crate::app::layout::Area;
+use crate::app::ledger::{Came, Entry, Fallback};
+use crate::app::{Action, App, Life, Overlay, Pane, Role, Table};
+use crate::pairing::Activity;
+use crate::recording::receipt::Outcome;
+use crate::recording::word::{Kind, Source};
+
+/// Draws all of it but the panes' screens.
+pub(super) fn draw(frame: &mut Frame, app: &App, look: &Look) {
+    let Some(places) = app.places else {
+        return;
+    };
+    top(frame, places.top, app, look);
+    for role in [Role::Driver, Role::Peer] {
+        if let Some(pane) = app.pane(role) {
+            title(frame, places.of(role).title, pane, app, look);
+        }
+    }
+    rule(frame, places.rule, look);
+    strip(frame, places.strip, app, look);
+    if !places.tables_float {
+        tables(frame, app, look);
+    }
+    status(frame, places.status, app, look);
+}
+
+fn blank(style: Style) -> Piece {
+    piece(" ", style)
+}
+
+fn top(frame: &mut Frame, area: Area, app: &App, look: &Look) {
+    let (theme, glyphs) = (&look.theme, &look.glyphs);
+    let name = outside(&app.opening.repository, 40);
+    let mut left = vec![piece(format!(" {name}"), theme.accent)];
+    if let Some(branch) = &app.branch {
+        let changed = if branch.is_changed { "*" } else { "" };
+        let text = format!(" {} {}{changed}", glyphs.branch, outside(&branch.name, 40));
+        left.push(piece(text, theme.dim));
+    }
+    let mut right = Vec::new();
+    let rounds = app.ledger.of_topic();
+    if let Some(asking) = &app.asking {
+        let waited = clock(app.now.saturating_sub(asking.since));
+        let what = match asking.kind {
+            Kind::Brief => "brief".to_owned(),
+            kind => format!("round {} of this topic {} {kind}", rounds + 1, glyphs.dot),
+        };
+        let spinner = if app.opening.reader {
+            String::new()
+        } else {
+            format!("{} ", glyphs.spinner(app.now))
+        };
+        right.push(piece(format!("{what}   "), theme.dim));
+        right.push(piece(format!("{spinner}{} {waited} ", asking.stage), theme.accent));
+    } else if app.ledger.is_stuck() {
+        let text = format!("{rounds} rounds on this topic without AGREE ");
+        right.push(piece(text, theme.fault));
+    } else if rounds > 0 {
+        let plural = if rounds == 1 { "" } else { "s" };
+        right.push(piece(format!("{rounds} round{plural} on this topic "), theme.dim));
+    }
+    line(frame, area, &left, &right, &blank(theme.text));
+}
+
+fn title(frame: &mut Frame, area: Area, pane: &Pane, app: &App, look: &Look) {
+    let (theme, glyphs) = (&look.theme, &look.glyphs);
+    let has_focus = pane.role == app.focus;
+    let (name, rest) = match has_focus {
+        true => (theme.accent, theme.text),
+        false => (theme.dim, theme.dim),
+    };
+    let version = pane.version.as_deref().map(short).unwrap_or_default();
+    let mut left = vec![
+        piece(format!(" {}", pane.role.word()), name),
+        piece(format!("  {} {version}", pane.profile.name).trim_end().to_owned(), rest),
+    ];
+    let dot = format!(" {} ", glyphs.dot);
+    if pane.role == Role::Peer {
+        let badge = format!("{dot}read-only {} {}", glyphs.shield, app.opening.confined);
+        left.push(piece(badge, theme.dim));
+    }
+    let (state, style) = state(pane, app, look);
+    left.push(piece(dot.clone(), theme.dim));
+    left.push(piece(state, if has_focus { style } else { style.patch(theme.dim) }));
+    let mut right = Vec::new();
+    if let Some(scroll) = app.scroll.as_ref().filter(|scroll| scroll.role == pane.role) {
+        let above = scroll.above(&pane.screen);
+        let hits = match (scroll.hit, scroll.hits.len()) {
+            (Some(at), count) => format!("{}/{count} ", at + 1),
+            (None, _) => String::new(),
+        };
+        right.push(piece(format!("{hits}scrolled {above} "), theme.accent));
+    } else if pane.role == Role::Peer && app.types_to_peer && has_focus && app.driver.is_some() {
+        right.push(piece("you type here ", theme.accent));
+    }
+    line(frame, area, &left, &right, &blank(theme.text));
+}
+
+/// The first two numbers of a version are what a person knows it by.
+fn short(version: &str) -> String {
+    outside(version, 20)
+}
+
+fn state(pane: &Pane, app: &App, look: &Look) -> (String, Style) {
+    let theme = &look.theme;
+    let since = || clock(app.now.saturating_sub(pane.doing.since));
+    match &pane.life {
+        Life::Ended(ended) => return (format!("ended ({})", ended.shown()), theme.fault),
+        Life::Failed(_) => return ("not started".to_owned(), theme.fault),
+        Life::Starting => return ("starting".to_owned(), theme.dim),
+        Life::Running => {}
+    }
+    match pane.doing.activity {
+        Activity::Busy => (format!("busy {}", since()), theme.accent),
+        Activity::Rest => ("idle".to_owned(), theme.text),
+        Activity::Failed => ("its turn failed".to_owned(), theme.fault),
+        Activity::Blocked => ("waits at a dialog".to_owned(), theme.fault),
+        Activity::Unclear => ("running".to_owned(), theme.dim),
+    }
+}
+
+fn rule(frame: &mut Frame, area: Area, look: &Look) {
+    for at in 0..area.rows {
+        row(frame, area, at, &[piece(look.glyphs.vertical, look.theme.rule)], look.theme.rule);
+    }
+}
+
+fn heading(frame: &mut Frame, area: Area, name: &str, right: &str, style: Style, look: &Look) {
+    let rule = look.theme.rule;
+    let dash = look.glyphs.horizontal;
+    let left = [piece(format!("{dash} "), rule), piece(name, style), piece(" ", rule)];
+    let right = match right.is_empty() {
+        true => Vec::new(),
+        false => vec![piece(format!(" {right} "), look.theme.dim)],
+    };
+    let head = Area { rows: 1, ..area };
+    line(frame, head, &left, &right, &piece(dash, rule));
+}
+
+fn strip(frame: &mut Frame, area: Area, app: &App, look: &Look) {
+    let theme = &look.theme;
+    let mut body = area;
+    if area.rows > 1 {
+        heading(frame, area, "rounds", "", theme.dim, look);
+        body = Area::new(area.col, area.row + 1, area.cols, 1);
+    }
+    let dot = || piece(format!(" {} ", look.glyphs.dot), theme.dim);
+    let mut cells: Vec<Vec<Piece>> = app.ledger.rounds().map(|(_, entry)| cell(entry, look)).collect();
+    if let Some(asking) = &app.asking {
+        cells.push(vec![
+            piece(format!("{} {} ", asking.round.max(1), asking.kind), theme.text),
+            piece(
+                format!("{} {}", look.glyphs.spinner(app.now), clock(app.now.saturating_sub(asking.since))),
+                theme.accent,
+            ),
+        ]);
+    }
+    // The newest are what matters: the oldest go when there is no room.
+    let room = body.cols.saturating_sub(3);
+    let mut from = cells.len();
+    let mut used = 0;
+    while from > 0 {
+        let wide = width(&cells[from - 1]) + 3;
+        if used + wide > room {
+            break;
+        }
+        used += wide;
+        from -= 1;
+    }
+    let mut line_of = vec![piece(" ", theme.text)];
+    if from > 0 {
+        line_of.push(piece(look.glyphs.more, theme.dim));
+    }
+    if cells.is_empty() {
+        let key = keys(app, Action::Discuss);
+        line_of.push(piece(format!("no round yet {} {key} discuss", look.glyphs.dot), theme.dim));
+    }
+    let is_cut = from > 0;
+    for (at, cell) in cells.drain(from..).enumerate() {
+        if at > 0 || is_cut {
+            line_of.push(dot());
+        }
+        line_of.extend(cell);
+    }
+    line(frame, body, &line_of, &[], &blank(theme.text));
+}
+
+/// A round in the strip; inverted until it was looked at.
+fn cell(entry: &Entry, look: &Look) -> Vec<Piece> {
+    let theme = &look.theme;
+    let new = |style: Style| match entry.is_seen {
+        true => style,
+        false => style.add_modifier(Modifier::REVERSED),
+    };
+    let kind = match entry.kind {
+        Kind::Implementation => "impl".to_owned(),
+        kind => kind.to_string(),
+    };
+    let (text, style) = match entry.verdict() {
+        Some(verdict) => (
+            format!("{} {verdict}", look.glyphs.verdict(verdict)),
+            theme.verdict(verdict),
+        ),
+        None => ("no answer".to_owned(), theme.fault),
+    };
+    vec![
+        piece(format!("{} {kind} ", entry.number), new(theme.text)),
+        piece(text, new(style.add_modifier(Modifier::BOLD))),
+        piece(format!(" {}", took(entry.elapsed_ms)), new(theme.dim)),
+    ]
+}
+
+/// The prefix and the key of an action.
+pub(super) fn keys(app: &App, action: Action) -> String {
+    let keys = &app.opening.keys;
+    let key = keys.key_of(action).unwrap_or_default();
+    format!("{} {key}", keys.prefix.shown())
+}
+
+pub(super) fn tables(frame: &mut Frame, app: &App, look: &Look) {
+    let Some(places) = app.places else {
+        return;
+    };
+    let tables = &app.tables;
+    let style = |table| match tables.has_keys && tables.table == table {
+        true => look.theme.accent,
+        false => look.theme.dim,
+    };
+    let area = places.receipts;
+    if area.is_empty() {
+        return;
+    }
+    let selected = |table| (tables.has_keys && tables.table == table).then(|| tables.at());
+    heading(frame, area, "receipts", "", style(Table::Receipts), look);
+    let receipts = app.ledger.receipts.iter().rev();
+    let rows = receipts.map(|marked| (receipt(&marked.row, look), marked.is_seen));
+    body(frame, area, rows, selected(Table::Receipts), look);
+    if let Some(gap) = Some(Area::new(area.col + area.cols, area.row, 1, area.rows)) {
+        for at in 0..gap.rows {
+            let sign = if at == 0 { look.glyphs.horizontal } else { look.glyphs.vertical };
+            row(frame, gap, at, &[piece(sign, look.theme.rule)], look.theme.rule);
+        }
+    }
+    let area = places.fallbacks;
+    let tally = tally(app);
+    heading(frame, area, "fallbacks", &tally, style(Table::Fallbacks), look);
+    let fallbacks = app.ledger.fallbacks.iter().rev();
+    let rows = fallbacks.map(|marked| (fallback(&marked.row, look), marked.is_seen));
+    body(frame, area, rows, selected(Table::Fallbacks), look);
+}
+
+/// How often each runner, and each role, fell back.
+fn tally(app: &App) -> String {
+    let mut counts = std::collections::BTreeMap::new();
+    for marked in &app.ledger.fallbacks {
+        for name in [&marked.row.asked, &marked.row.role] {
+            *counts.entry(outside(name, 20)).or_insert(0) += 1;
+        }
+    }
+    let all: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    all.join(" · ")
+}
+
+fn body(
+    frame: &mut Frame,
+    area: Area,
+    rows: impl Iterator<Item = (Vec<Piece>, bool)>,
+    selected: Option<usize>,
+    look: &Look,
+) {
+    let inside = Area::new(area.col, area.row + 1, area.cols, area.rows.saturating_sub(1));
+    let height = usize::from(inside.rows);
+    let skip = selected.map_or(0, |at| (at + 1).saturating_sub(height));
+    let mut rows = rows.skip(skip);
+    for at in 0..inside.rows {
+        let mut pieces = vec![piece(" ", look.theme.text)];
+        let mut base = look.theme.text;
+        if let Some((more, is_seen)) = rows.next() {
+            pieces.extend(more);
+            if !is_seen {
+                base = base.add_modifier(Modifier::BOLD);
+            }
+            if selected == Some(usize::from(at) + skip) {
+                base = base.patch(look.theme.selected);
+            }
+        }
+        for piece in &mut pieces {
+            piece.style = piece.style.patch(base);
+        }
+        row(frame, inside, at, &pieces, base);
+    }
+}
+
+fn receipt(receipted: &Receipted, look: &Look) -> Vec<Piece> {
+    let theme = &look.theme;
+    let body = &receipted.receipt;
+    let (word, style) = match body.verdict {
+        Some(verdict) => (
+            format!("{} {verdict}", look.glyphs.verdict(verdict)),
+            theme.verdict(verdict),
+        ),
+        None => (outcome(body.outcome).to_owned(), theme.fault),
+    };
+    let round = match body.kind {
+        Kind::Brief => "brief".to_owned(),
+        _ => format!("r{}", body.round),
+    };
+    let source = match (body.source, &body.checked_by) {
+        (Some(source), Some(by)) => format!("{}+{}", source_word(source), outside(by, 16)),
+        (Some(source), None) => source_word(source).to_owned(),
+        (None, _) => look.glyphs.dot.to_owned(),
+    };
+    let moved = match body.tree.moved {
+        Some(true) => "tree moved",
+        Some(false) => "",
+        None => "tree ?",
+    };
+    let id = receipted.id.as_deref().unwrap_or("not written");
+    let id: String = id.trim_start_matches("rcp_").chars().take(8).collect();
+    vec![
+        piece(format!("{}  ", receipted.at), theme.dim),
+        piece(format!("{round:<5}  "), theme.text),
+        piece(
+            format!("{} {} {}  ", outside(&body.route.asked, 12), look.glyphs.arrow, outside(&body.route.ran, 12)),
+            theme.dim,
+        ),
+        piece(format!("{word:<10}  "), style),
+        piece(format!("{:<4}  ", body.tag.as_deref().unwrap_or("")), theme.dim),
+        piece(format!("{source}  "), theme.dim),
+        piece(format!("{id}  "), theme.dim),
+        piece(moved, theme.fault),
+    ]
+}
+
+fn source_word(source: Source) -> &'static str {
+    match source {
+        Source::Channel => "channel",
+        Source::Screen => "screen",
+    }
+}
+
+/// What a person reads for how a round ended.
+pub(super) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Answered => "answered",
+        Outcome::Timeout => "timed out",
+        Outcome::Blocked => "dialog",
+        Outcome::Ended => "peer ended",
+        Outcome::Unsent => "unsent",
+        Outcome::Interrupted => "stopped",
+        Outcome::Refused => "refused",
+    }
+}
+
+fn fallback(fallback: &Fallback, look: &Look) -> Vec<Piece> {
+    let theme = &look.theme;
+    vec![
+        piece(format!("{}  ", fallback.at), theme.dim),
+        piece(format!("{}  ", outside(&fallback.role, 20)), theme.text),
+        piece(
+            format!("{} {} {}  ", outside(&fallback.asked, 12), look.glyphs.arrow, outside(&fallback.ran, 12)),
+            theme.text,
+        ),
+        piece(format!("{}  ", outside(&fallback.reason, 30)), theme.fault),
+        piece(outside(&fallback.detail, 60), theme.dim),
+    ]
+}
+
+fn status(frame: &mut Frame, area: Area, app: &App, look: &Look) {
+    let theme = &look.theme;
+    let dot = look.glyphs.dot;
+    if let Some(notice) = &app.notice
+        && !app.is_prefixed
+    {
+        let style = if notice.is_fault { theme.fault } else { theme.accent };
+        let text = format!(" {}", outside(&notice.text, 400));
+        return line(frame, area, &[piece(text, style)], &[], &blank(theme.text));
+    }
+    let prefix = app.opening.keys.prefix.shown();
+    let left = if app.is_prefixed {
+        menu(app, look)
+    } else if let Some(hints) = hints(app) {
+        vec![piece(format!(" {hints}"), theme.dim)]
+    } else {
+        let mut left = vec![piece(format!(" {prefix} menu  "), theme.accent)];
+        let shown = [
+            (Action::Discuss, "discuss"),
+            (Action::Other, "other pane"),
+            (Action::Zoom, "zoom"),
+            (Action::Timeline, "reviews"),
+            (Action::Explain, "why"),
+            (Action::Help, "keys"),
+        ];
+        for (action, word) in shown {
+            let Some(key) = app.opening.keys.key_of(action) else {
+                continue;
+            };
+            let style = if app.cannot(action).is_some() { theme.rule } else { theme.dim };
+            left.push(piece(format!(" {key} {word}  "), style));
+        }
+        left
+    };
+    let mut right = Vec::new();
+    if let Some(asking) = &app.asking {
+        let rule = asking.exchange().map(|exchange| exchange.status());
+        if let Some(status) = rule {
+            let text = format!("{} by {} {dot} {} why ", status.activity.word(), status.rule, keys(app, Action::Explain));
+            right.push(piece(text, theme.dim));
+        }
+    }
+    line(frame, area, &left, &right, &blank(theme.text));
+}
+
+/// What can follow the prefix: what cannot be done now is dim, with its reason.
+fn menu(app: &App, look: &Look) -> Vec<Piece> {
+    let theme = &look.theme;
+    let mut out = vec![piece(format!(" {} ", app.opening.keys.prefix.shown()), theme.accent)];
+    let shown = [
+        (Action::Discuss, "discuss"),
+        (Action::Brief, "brief"),
+        (Action::Other, "other"),
+        (Action::Zoom, "zoom"),
+        (Action::Receipts, "receipts"),
+        (Action::Timeline, "reviews"),
+        (Action::Scroll, "scroll"),
+        (Action::CopyReview, "copy"),
+        (Action::Answer, "answer"),
+        (Action::StopWaiting, "stop"),
+        (Action::Restart, "restart"),
+        (Action::TypeToPeer, "type to peer"),
+        (Action::Help, "keys"),
+        (Action::Quit, "quit"),
+    ];
+    for (action, word) in shown {
+        let Some(key) = app.opening.keys.key_of(action) else {
+            continue;
+        };
+        match app.cannot(action) {
+            Some(why) if matches!(action, Action::Discuss | Action::Answer) => {
+                out.push(piece(format!(" {key} {word} ({why})"), theme.rule));
+            }
+            Some(_) => out.push(piece(format!(" {key} {word}"), theme.rule)),
+            None => {
+                out.push(piece(format!(" {key}"), theme.accent));
+                out.push(piece(format!(" {word}"), theme.text));
+            }
+        }
+    }
+    out
+}
+
+/// The keys of what has them now.
+fn hints(app: &App) -> Option<String> {
+    if let Some(overlay) = &app.overlay {
+        return Some(match overlay {
+            Overlay::Composer => "Enter send · Alt-Enter new line · Tab kind · ^T diff · ^G editor · ↑ history · Esc put aside".to_owned(),
+            Overlay::Reader(_) => "↑↓ scroll · ←→ previous, next · y copy · Esc close".to_owned(),
+            Overlay::Question(_) if app.driver.is_some() => {
+                "Enter answer · Tab to driver or peer · Esc put aside".to_owned()
+            }
+            Overlay::Question(_) => "Enter answer · Esc put aside".to_owned(),
+            Overlay::Help(_) => "type to search · ↑↓ scroll · Esc close".to_owned(),
+            Overlay::Receipt(..) => "↑↓ scroll · Esc close".to_owned(),
+            Overlay::Explain => "any key closes".to_owned(),
+            Overlay::Quit => "y quit · any other key stays".to_owned(),
+        });
+    }
+    if let Some(scroll) = &app.scroll {
+        if let Some(typing) = &scroll.typing {
+            let fault = scroll.fault.as_deref().map(|fault| format!("  ({fault})")).unwrap_or_default();
+            return Some(format!("/{}{fault}", outside(typing.text(), 200)));
+        }
+        let fault = scroll.fault.as_deref().map(|fault| format!("{fault} · ")).unwrap_or_default();
+        return Some(format!("{fault}↑↓ PgUp PgDn g G · / search · n N · v select · ^v block · Enter copy · q back"));
+    }
+    if app.tables.has_keys {
+        return Some("↑↓ select · Enter whole receipt · Tab other table · + - height · Esc back".to_owned());
+    }
+    None
+}
+
+/// What came of an entry, in one line.
+pub(super) fn summary(entry: &Entry, look: &Look) -> (String, Style) {
+    match &entry.came {
+        Came::Review(round) => {
+            let verdict = round.reading.verdict();
+            (
+                format!("{} {verdict}", look.glyphs.verdict(verdict)),
+                look.theme.verdict(verdict).add_modifier(Modifier::BOLD),
+            )
+        }
+        Came::Nothing(_) => ("no answer".to_owned(), look.theme.fault),
+    }
+}

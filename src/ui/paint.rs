@@ -1,0 +1,557 @@
+//! The painter: a frame's cells → the bytes that bring the outer terminal from the last frame to this one.
+//!
+//! Only rows that say so are looked at, only cells that differ are written, and nothing is when nothing does. What is
+//! written is printable characters of cells and sequences of our own; nothing a child printed gets by.
+
+use std::io::Write as _;
+
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier};
+use unicode_width::UnicodeWidthStr;
+
+use super::depth::Depth;
+
+/// Stands in the copy of what is drawn for a cell of which nothing is known.
+const UNKNOWN: &str = "\u{0}";
+
+/// What the outer terminal can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abilities {
+    /// Its colours.
+    pub depth: Depth,
+    /// It holds a synchronized frame back (mode 2026).
+    pub sync: bool,
+    /// It shows Unicode.
+    pub unicode: bool,
+}
+
+impl Default for Abilities {
+    fn default() -> Self {
+        Self {
+            depth: Depth::Rgb,
+            sync: false,
+            unicode: true,
+        }
+    }
+}
+
+/// The cursor as it is to stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caret {
+    /// Column.
+    pub col: u16,
+    /// Row.
+    pub row: u16,
+    /// Shape, as DECSCUSR numbers it; 0 is the terminal's own.
+    pub shape: u8,
+}
+
+/// The cells of a frame, and the rows that were drawn anew.
+#[derive(Debug)]
+pub struct Frame {
+    /// The cells. The one behind a wide character belongs to it.
+    pub buffer: Buffer,
+    dirty: Vec<bool>,
+}
+
+impl Frame {
+    fn new(cols: u16, rows: u16) -> Self {
+        Self {
+            buffer: Buffer::empty(Rect::new(0, 0, cols, rows)),
+            dirty: vec![true; usize::from(rows)],
+        }
+    }
+
+    /// Says that a row was drawn anew.
+    pub fn touch(&mut self, row: u16) {
+        if let Some(dirty) = self.dirty.get_mut(usize::from(row)) {
+            *dirty = true;
+        }
+    }
+
+    /// Says that the rows of a rectangle were.
+    pub fn touch_area(&mut self, area: Rect) {
+        for row in area.top()..area.bottom() {
+            self.touch(row);
+        }
+    }
+
+    /// The cells of a row, to be drawn.
+    pub fn row_mut(&mut self, row: u16) -> &mut [Cell] {
+        self.touch(row);
+        let cols = usize::from(self.buffer.area.width);
+        let from = usize::from(row) * cols;
+        self.buffer
+            .content
+            .get_mut(from..from + cols)
+            .unwrap_or_default()
+    }
+
+    /// The rectangle of all of it.
+    pub fn area(&self) -> Rect {
+        self.buffer.area
+    }
+}
+
+/// How cells are drawn at the moment.
+type Pen = (Color, Color, Color, Modifier);
+
+fn pen_of(cell: &Cell) -> Pen {
+    (cell.fg, cell.bg, cell.underline_color, cell.modifier)
+}
+
+const PLAIN: Pen = (Color::Reset, Color::Reset, Color::Reset, Modifier::empty());
+
+/// Paints one terminal.
+#[derive(Debug)]
+pub struct Painter {
+    abilities: Abilities,
+    frame: Frame,
+    drawn: Buffer,
+    /// Nothing is known of what the terminal shows.
+    is_new: bool,
+    pen: Pen,
+    /// Where the terminal's cursor is, when that is known.
+    at: Option<(u16, u16)>,
+    caret: Option<Caret>,
+    shape: u8,
+    is_hidden: bool,
+}
+
+impl Painter {
+    /// A painter of a terminal of this size, of which nothing is known.
+    pub fn new(cols: u16, rows: u16, abilities: Abilities) -> Self {
+        Self {
+            abilities,
+            frame: Frame::new(cols, rows),
+            drawn: Buffer::empty(Rect::new(0, 0, cols, rows)),
+            is_new: true,
+            pen: PLAIN,
+            at: None,
+            caret: None,
+            shape: 0,
+            is_hidden: false,
+        }
+    }
+
+    /// What the terminal can do.
+    pub fn abilities(&self) -> Abilities {
+        self.abilities
+    }
+
+    /// Takes in what the terminal can do.
+    pub fn set_abilities(&mut self, abilities: Abilities) {
+        if self.abilities != abilities {
+            self.abilities = abilities;
+            self.forget();
+        }
+    }
+
+    /// Takes in another size; all is drawn anew.
+    pub fn resize(&mut self, cols: u16, rows: u16) {
+        let area = Rect::new(0, 0, cols, rows);
+        if self.frame.area() != area {
+            self.frame = Frame::new(cols, rows);
+            self.drawn = Buffer::empty(area);
+            self.forget();
+        }
+    }
+
+    /// Forgets what the terminal shows: all is drawn anew.
+    pub fn forget(&mut self) {
+        self.is_new = true;
+        self.drawn.reset();
+        self.frame.dirty.fill(true);
+        self.pen = PLAIN;
+        self.at = None;
+        self.caret = None;
+        self.is_hidden = false;
+    }
+
+    /// The frame to draw in; what is not drawn anew stays.
+    pub fn frame(&mut self) -> &mut Frame {
+        &mut self.frame
+    }
+
+    /// Appends the bytes that show the frame, the cursor standing there, or hidden.
+    pub fn paint(&mut self, caret: Option<Caret>, out: &mut Vec<u8>) {
+        let begin = out.len();
+        let mut rows = 0;
+        if self.is_new {
+            self.is_new = false;
+            out.extend_from_slice(b"\x1b[0m\x1b[2J");
+            rows = 2;
+        }
+        let head = out.len();
+        for row in 0..self.frame.area().height {
+            if std::mem::take(&mut self.frame.dirty[usize::from(row)]) {
+                let before = out.len();
+                self.paint_row(row, out);
+                rows += usize::from(out.len() > before);
+            }
+        }
+        let is_drawn = out.len() > begin;
+        if is_drawn {
+            self.restyle(PLAIN, out);
+        }
+        self.place(caret, is_drawn, out);
+        if is_drawn && rows > 1 {
+            // The cursor is not seen wandering over what is drawn.
+            let (open, close): (&[u8], &[u8]) = match self.abilities.sync {
+                true => (b"\x1b[?2026h", b"\x1b[?2026l"),
+                false => (
+                    b"\x1b[?25l",
+                    if caret.is_some() { b"\x1b[?25h" } else { b"" },
+                ),
+            };
+            out.splice(begin..begin, open.iter().copied());
+            out.extend_from_slice(close);
+        }
+        debug_assert!(head >= begin);
+    }
+
+    fn paint_row(&mut self, row: u16, out: &mut Vec<u8>) {
+        let cols = usize::from(self.frame.area().width);
+        let from = usize::from(row) * cols;
+        let mut col = 0;
+        while col < cols {
+            let cell = &self.frame.buffer.content[from + col];
+            let width = width_of(cell.symbol());
+            let wide = width == 2 && col + 1 < cols;
+            let is_same = *cell == self.drawn.content[from + col]
+                // The other half of a wide character may have been written over.
+                && (!wide || self.drawn.content[from + col + 1].symbol().is_empty());
+            if !is_same {
+                let cell = cell.clone();
+                let last = if wide { col + 1 } else { col };
+                self.put(&cell, width, u16::try_from(col).unwrap_or(u16::MAX), row, out);
+                // Half of what was written over is left: nobody knows what the terminal makes of it.
+                if last + 1 < cols && width_of(self.drawn.content[from + last].symbol()) == 2 {
+                    self.drawn.content[from + last + 1].set_symbol(UNKNOWN);
+                }
+                self.drawn.content[from + col] = cell;
+                if wide {
+                    let other = &mut self.drawn.content[from + col + 1];
+                    other.reset();
+                    other.set_symbol("");
+                }
+            }
+            col += if wide { 2 } else { 1 };
+        }
+    }
+
+    fn put(&mut self, cell: &Cell, width: usize, col: u16, row: u16, out: &mut Vec<u8>) {
+        self.go(col, row, out);
+        self.restyle(pen_of(cell), out);
+        let symbol = cell.symbol();
+        // An empty one is half of a wide character that is no longer there.
+        let is_last = u32::from(col) + 1 == u32::from(self.frame.area().width);
+        match symbol {
+            "" => out.push(b' '),
+            _ if width == 2 && is_last => out.push(b' '),
+            symbol => out.extend_from_slice(symbol.as_bytes()),
+        }
+        let next = col + if width == 2 { 2 } else { 1 };
+        // Terminals do not agree on the width of what is more than one character, nor on where the last column ends.
+        let is_sure = symbol.len() <= 1 || symbol.chars().nth(1).is_none();
+        self.at = (is_sure && next < self.frame.area().width).then_some((next, row));
+    }
+
+    fn go(&mut self, col: u16, row: u16, out: &mut Vec<u8>) {
+        match self.at {
+            Some(at) if at == (col, row) => return,
+            // Writing to a vector cannot fail.
+            Some((at, same)) if same == row && col > at => {
+                let _ = match col - at {
+                    1 => write!(out, "\x1b[C"),
+                    far => write!(out, "\x1b[{far}C"),
+                };
+            }
+            _ => {
+                let _ = write!(out, "\x1b[{};{}H", row + 1, col + 1);
+            }
+        }
+        self.at = Some((col, row));
+    }
+
+    fn restyle(&mut self, pen: Pen, out: &mut Vec<u8>) {
+        if self.pen == pen {
+            return;
+        }
+        self.pen = pen;
+        let (fg, bg, underline, modifier) = pen;
+        out.extend_from_slice(b"\x1b[0");
+        for (flag, code) in [
+            (Modifier::BOLD, 1),
+            (Modifier::DIM, 2),
+            (Modifier::ITALIC, 3),
+            (Modifier::UNDERLINED, 4),
+            (Modifier::SLOW_BLINK, 5),
+            (Modifier::RAPID_BLINK, 6),
+            (Modifier::REVERSED, 7),
+            (Modifier::HIDDEN, 8),
+            (Modifier::CROSSED_OUT, 9),
+        ] {
+            if modifier.contains(flag) {
+                let _ = write!(out, ";{code}");
+            }
+        }
+        let depth = self.abilities.depth;
+        color(depth.nearest(fg), 30, out);
+        color(depth.nearest(bg), 40, out);
+        if depth == Depth::Rgb {
+            match underline {
+                Color::Rgb(r, g, b) => {
+                    let _ = write!(out, ";58;2;{r};{g};{b}");
+                }
+                Color::Indexed(at) => {
+                    let _ = write!(out, ";58;5;{at}");
+                }
+                _ => {}
+            }
+        }
+        out.push(b'm');
+    }
+
+    fn place(&mut self, caret: Option<Caret>, is_drawn: bool, out: &mut Vec<u8>) {
+        let Some(caret) = caret else {
+            if !self.is_hidden {
+                self.is_hidden = true;
+                out.extend_from_slice(b"\x1b[?25l");
+            }
+            self.caret = None;
+            return;
+        };
+        if is_drawn || self.caret != Some(caret) {
+            self.go(caret.col, caret.row, out);
+        }
+        if caret.shape != self.shape {
+            self.shape = caret.shape;
+            let _ = write!(out, "\x1b[{} q", caret.shape);
+        }
+        if std::mem::take(&mut self.is_hidden) {
+            out.extend_from_slice(b"\x1b[?25h");
+        }
+        self.caret = Some(caret);
+    }
+}
+
+fn width_of(symbol: &str) -> usize {
+    match symbol.len() {
+        0 | 1 => 1,
+        _ => symbol.width(),
+    }
+}
+
+fn color(color: Color, base: u8, out: &mut Vec<u8>) {
+    let named = |at: u8| match at {
+        0..=7 => base + at,
+        at => base + 60 + at - 8,
+    };
+    // Writing to a vector cannot fail.
+    let _ = match color {
+        Color::Reset => return,
+        Color::Rgb(r, g, b) => write!(out, ";{};2;{r};{g};{b}", base + 8),
+        Color::Indexed(at @ 0..=15) => write!(out, ";{}", named(at)),
+        Color::Indexed(at) => write!(out, ";{};5;{at}", base + 8),
+        Color::Black => write!(out, ";{}", named(0)),
+        Color::Red => write!(out, ";{}", named(1)),
+        Color::Green => write!(out, ";{}", named(2)),
+        Color::Yellow => write!(out, ";{}", named(3)),
+        Color::Blue => write!(out, ";{}", named(4)),
+        Color::Magenta => write!(out, ";{}", named(5)),
+        Color::Cyan => write!(out, ";{}", named(6)),
+        Color::Gray => write!(out, ";{}", named(7)),
+        Color::DarkGray => write!(out, ";{}", named(8)),
+        Color::LightRed => write!(out, ";{}", named(9)),
+        Color::LightGreen => write!(out, ";{}", named(10)),
+        Color::LightYellow => write!(out, ";{}", named(11)),
+        Color::LightBlue => write!(out, ";{}", named(12)),
+        Color::LightMagenta => write!(out, ";{}", named(13)),
+        Color::LightCyan => write!(out, ";{}", named(14)),
+        Color::White => write!(out, ";{}", named(15)),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::screen::{self, Screen, Size};
+
+    const SIZE: (u16, u16) = (12, 5);
+
+    /// A painter and a terminal that shows what it paints.
+    struct Pair {
+        painter: Painter,
+        screen: Screen,
+    }
+
+    impl Pair {
+        fn new(abilities: Abilities) -> Self {
+            Self {
+                painter: Painter::new(SIZE.0, SIZE.1, abilities),
+                screen: Screen::new(Size::new(SIZE.0, SIZE.1), 0),
+            }
+        }
+
+        fn show(&mut self, caret: Option<Caret>) -> Vec<u8> {
+            let mut out = Vec::new();
+            self.painter.paint(caret, &mut out);
+            self.screen.feed(&out, Duration::ZERO);
+            out
+        }
+
+        /// Text and style of each cell as the terminal shows it, and as the frame has it.
+        fn pictures(&self) -> [Vec<String>; 2] {
+            let shown = (0..SIZE.1).map(|row| {
+                let cells = self.screen.row_cells(row);
+                let text: String = cells
+                    .map(|cell| format!("{}|{:?} ", cell.text, cell.style))
+                    .collect();
+                text
+            });
+            let frame = &self.painter.frame.buffer;
+            let wished = (0..SIZE.1).map(|row| {
+                let mut col = 0;
+                let mut text = String::new();
+                while col < SIZE.0 {
+                    let cell = &frame[(col, row)];
+                    let wide = width_of(cell.symbol()) == 2;
+                    let symbol = match cell.symbol() {
+                        "" => " ",
+                        _ if wide && col + 1 == SIZE.0 => " ",
+                        symbol => symbol,
+                    };
+                    text.push_str(&format!("{symbol}|{:?} ", style_of(cell)));
+                    col += if wide { 2 } else { 1 };
+                }
+                text
+            });
+            [shown.collect(), wished.collect()]
+        }
+    }
+
+    fn style_of(cell: &Cell) -> screen::Style {
+        let color = |color| match color {
+            Color::Rgb(r, g, b) => screen::Color::Rgb(r, g, b),
+            Color::Indexed(at) => screen::Color::Idx(at),
+            _ => screen::Color::Default,
+        };
+        screen::Style {
+            fg: color(cell.fg),
+            bg: color(cell.bg),
+            bold: cell.modifier.contains(Modifier::BOLD),
+            underline: cell.modifier.contains(Modifier::UNDERLINED),
+            inverse: cell.modifier.contains(Modifier::REVERSED),
+            ..screen::Style::default()
+        }
+    }
+
+    fn symbol() -> impl Strategy<Value = &'static str> {
+        prop_oneof![
+            Just("a"),
+            Just("é"),
+            Just("世"),
+            Just("─"),
+            Just(" "),
+            Just("❤\u{fe0f}")
+        ]
+    }
+
+    fn color() -> impl Strategy<Value = Color> {
+        prop_oneof![
+            Just(Color::Reset),
+            (16u8..=255).prop_map(Color::Indexed),
+            (0u8..16).prop_map(Color::Indexed),
+            any::<(u8, u8, u8)>().prop_map(|(r, g, b)| Color::Rgb(r, g, b)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn the_terminal_shows_the_frame_however_it_came_to_it(
+            changes in proptest::collection::vec(
+                proptest::collection::vec(
+                    (0..SIZE.0, 0..SIZE.1, symbol(), color(), color(), any::<bool>(), any::<bool>()), 0..20,
+                ),
+                1..6,
+            ),
+            sync: bool,
+        ) {
+            let mut pair = Pair::new(Abilities { sync, ..Abilities::default() });
+            for change in changes {
+                for (col, row, symbol, fg, bg, bold, reverse) in change {
+                    let cells = pair.painter.frame().row_mut(row);
+                    let (col, last) = (usize::from(col), usize::from(SIZE.0) - 1);
+                    let cell = &mut cells[col];
+                    cell.reset();
+                    cell.set_symbol(symbol);
+                    cell.fg = fg;
+                    cell.bg = bg;
+                    cell.modifier.set(Modifier::BOLD, bold);
+                    cell.modifier.set(Modifier::REVERSED, reverse);
+                    if width_of(symbol) == 2 && col < last {
+                        cells[col + 1].reset();
+                        cells[col + 1].set_symbol("");
+                    }
+                    if col > 0 && width_of(cells[col - 1].symbol()) == 2 {
+                        cells[col - 1].reset();
+                    }
+                }
+                pair.show(None);
+                let [shown, wished] = pair.pictures();
+                prop_assert_eq!(shown, wished);
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_the_same_costs_no_byte() {
+        let mut pair = Pair::new(Abilities::default());
+        let caret = Some(Caret {
+            col: 3,
+            row: 1,
+            shape: 0,
+        });
+        assert!(!pair.show(caret).is_empty());
+        for row in 0..SIZE.1 {
+            pair.painter.frame().touch(row);
+        }
+        assert_eq!(pair.show(caret), b"");
+        pair.painter.frame().row_mut(2)[4].set_symbol("x");
+        let out = pair.show(caret);
+        assert_eq!(out.escape_ascii().to_string(), "\\x1b[3;5Hx\\x1b[2;4H");
+    }
+
+    #[test]
+    fn the_cursor_is_placed_shaped_and_hidden() {
+        let mut pair = Pair::new(Abilities::default());
+        let at = |col, shape| Some(Caret { col, row: 0, shape });
+        pair.show(at(3, 0));
+        assert_eq!(pair.show(at(4, 0)), b"\x1b[C");
+        assert_eq!(pair.show(at(4, 6)), b"\x1b[6 q");
+        assert_eq!(pair.show(None), b"\x1b[?25l");
+        assert_eq!(pair.show(None), b"");
+        let out = pair.show(at(4, 6)).escape_ascii().to_string();
+        assert!(out.ends_with("\\x1b[?25h"), "{out}");
+    }
+
+    #[test]
+    fn without_colours_attributes_stay() {
+        let mut pair = Pair::new(Abilities {
+            depth: Depth::None,
+            ..Abilities::default()
+        });
+        pair.show(None);
+        let cell = &mut pair.painter.frame().row_mut(0)[0];
+        cell.set_symbol("x").fg = Color::Red;
+        cell.modifier = Modifier::REVERSED;
+        let out = pair.show(None).escape_ascii().to_string();
+        assert!(out.contains("\\x1b[0;7mx"), "{out}");
+    }
+}
