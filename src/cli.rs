@@ -180,6 +180,8 @@ pub enum ColorWhen {
 /// What can be asked for.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
+    /// Open the console: driver, peer, rounds and receipts live (the same as no command).
+    Pair,
     /// Send a message to the peer for one review round
     #[command(after_help = DISCUSS_EXAMPLES)]
     Discuss(DiscussArgs),
@@ -544,6 +546,8 @@ pub enum Progress {
 /// What is asked for, resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Task {
+    /// The console.
+    Pair,
     /// One round.
     Discuss {
         /// What it is about.
@@ -600,7 +604,7 @@ pub enum Diff {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UsageError {
     /// No command at all.
-    #[error("no command given, and the console is not built yet")]
+    #[error("--headless needs a command: discuss, brief or ask-review")]
     NoCommand,
     /// A round with nothing to say.
     #[error("no message: give it as an argument, with --file FILE, or with `-` on standard input")]
@@ -617,7 +621,9 @@ impl Args {
     /// Gives the words their meaning.
     pub fn resolve(self, around: &Surroundings) -> Result<Call, UsageError> {
         let options = self.global.resolve(around)?;
-        let task = match self.command.ok_or(UsageError::NoCommand)? {
+        let task = match self.command.unwrap_or(Command::Pair) {
+            Command::Pair if options.headless => return Err(UsageError::NoCommand),
+            Command::Pair => Task::Pair,
             Command::Discuss(args) => args.message.resolve(args.kind, around)?,
             Command::AskReview(args) => args.resolve(AskedKind::Implementation, around)?,
             Command::Brief { force } => Task::Brief { force },
@@ -753,7 +759,6 @@ mod tests {
         let help = command().render_long_help().to_string();
         for absent in [
             "demo-agent",
-            "pair",
             "mcp",
             "receipts",
             "no-confine",
@@ -762,6 +767,7 @@ mod tests {
             assert!(!help.contains(&format!("  {absent} ")), "{absent}");
         }
         for there in [
+            "pair",
             "discuss",
             "ask-review",
             "brief",
@@ -910,7 +916,7 @@ mod tests {
         ] {
             assert!(call(&line).is_err(), "{line:?}");
         }
-        assert_eq!(call(&[]), Err(UsageError::NoCommand.to_string()));
+        assert_eq!(call(&["--headless"]), Err(UsageError::NoCommand.to_string()));
         assert!(call(&["--peer", "", "doctor"]).is_err());
     }
 

@@ -31,7 +31,7 @@ pub const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
 /// Bytes taken from a pane's terminal in one batch.
 pub const READ_BATCH: usize = 64 * 1024;
 /// Bytes that may wait for a child that does not read its terminal.
-pub const OUTGOING: usize = 256 * 1024;
+pub const OUTGOING: usize = 2 * 1024 * 1024;
 /// Longest a killed process group may take to be gone before it is reported as surviving.
 pub const KILL_TIME: Duration = Duration::from_secs(2);
 /// Size at which the log becomes the old one and a new one begins.

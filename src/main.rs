@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
+use codriver::app::App;
 use codriver::cli::{self, Call, DemoArgs, DemoStyle, Exit, Options, Surroundings, Task};
 use codriver::demo::Kind;
 use codriver::flow::compose::Asked;
 use codriver::flow::config::{Printed, Workplace};
 use codriver::flow::demo_agent::{self, DemoOptions};
-use codriver::flow::{answer, config, doctor, explain, extract, round};
+use codriver::flow::{answer, config, console, doctor, explain, extract, round};
+use codriver::ui;
 use codriver::world::{environment, files, log, terminal};
 
 fn main() -> ExitCode {
@@ -96,6 +98,7 @@ fn run(call: &Call) -> Result<Printed, Failure> {
             explain::run(args, &settings, options, &mut note)
                 .map_err(|error| (error.exit(), Box::from(error)) as Failure)
         }
+        Task::Pair => pair(&place()?, options),
         Task::DemoAgent(_) => unreachable!("the demo agent is its own program"),
     }
 }
@@ -105,19 +108,54 @@ fn note(text: &str) {
     terminal::say(&format!("codriver: {text}"));
 }
 
+/// What the console is drawn with.
+struct Drawing(ui::Console);
+
+impl console::Draw for Drawing {
+    fn draw(&mut self, app: &mut App, forget: bool, out: &mut Vec<u8>) {
+        if forget {
+            self.0.forget();
+        }
+        self.0.draw(app, out);
+    }
+}
+
+/// Opens the console.
+fn pair(place: &Workplace, options: &Options) -> Result<Printed, Failure> {
+    start_log(options);
+    let runtime = runtime()?;
+    let mut drawing = Drawing(ui::Console::default());
+    let left = runtime.block_on(console::run(place, options, &mut drawing));
+    // What still looks at something is of no use any more.
+    runtime.shutdown_background();
+    left.map_err(|failure| (failure.exit, Box::from(failure)) as Failure)?;
+    Ok(Printed {
+        text: String::new(),
+        exit: Exit::Done,
+    })
+}
+
+/// Without a log everything goes on; that nothing can be written is told of the session's record.
+fn start_log(options: &Options) {
+    let _ = files::Places::from_env(environment::variable)
+        .log()
+        .map(|folder| log::start(&folder, options.verbose));
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| (Exit::Error, Box::from(error)) as Failure)
+}
+
 /// Runs a round and prints its result as soon as it is there; the peer is stopped behind it.
 fn converse(asked: Asked, place: &Workplace, options: &Options) -> Result<Printed, Failure> {
     if !options.headless {
         return Err((Exit::Error, Box::from(round::NO_CONSOLE)));
     }
-    // Without a log the round goes on; that nothing can be written is told of the session's record.
-    let _ = files::Places::from_env(environment::variable)
-        .log()
-        .map(|folder| log::start(&folder, options.verbose));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| (Exit::Error, Box::from(error)) as Failure)?;
+    start_log(options);
+    let runtime = runtime()?;
     let mut exit = Exit::Done;
     let mut broken = None;
     let shown = runtime.block_on(round::run(&[asked], place, options, |result| {

@@ -53,22 +53,72 @@ pub enum Action {
 struct Entry(Action, &'static str, &'static str, &'static str);
 
 const ENTRIES: [Entry; 20] = [
-    Entry(Action::Discuss, "discuss", "d", "discuss: write a message, ask the peer"),
+    Entry(
+        Action::Discuss,
+        "discuss",
+        "d",
+        "discuss: write a message, ask the peer",
+    ),
     Entry(Action::Brief, "brief", "b", "brief the peer"),
     Entry(Action::Other, "other", "o", "focus the other pane"),
-    Entry(Action::Zoom, "zoom", "z", "show the focused pane alone, or both"),
-    Entry(Action::Receipts, "receipts", "r", "show or hide the receipts"),
-    Entry(Action::Fallbacks, "fallbacks", "f", "show or hide the fallbacks"),
-    Entry(Action::Timeline, "timeline", "t", "read the reviews, the last one first"),
-    Entry(Action::Scroll, "scroll", "[", "scroll, search, select and copy"),
+    Entry(
+        Action::Zoom,
+        "zoom",
+        "z",
+        "show the focused pane alone, or both",
+    ),
+    Entry(
+        Action::Receipts,
+        "receipts",
+        "r",
+        "show or hide the receipts",
+    ),
+    Entry(
+        Action::Fallbacks,
+        "fallbacks",
+        "f",
+        "show or hide the fallbacks",
+    ),
+    Entry(
+        Action::Timeline,
+        "timeline",
+        "t",
+        "read the reviews, the last one first",
+    ),
+    Entry(
+        Action::Scroll,
+        "scroll",
+        "[",
+        "scroll, search, select and copy",
+    ),
     Entry(Action::CopyReview, "copy", "y", "copy the last review"),
     Entry(Action::Answer, "answer", "a", "answer the peer's question"),
-    Entry(Action::StopWaiting, "stop", "s", "stop waiting for the answer"),
-    Entry(Action::Restart, "restart", "R", "start the focused pane's agent anew"),
-    Entry(Action::Explain, "explain", "e", "why the pane counts as busy, idle or blocked"),
+    Entry(
+        Action::StopWaiting,
+        "stop",
+        "s",
+        "stop waiting for the answer",
+    ),
+    Entry(
+        Action::Restart,
+        "restart",
+        "R",
+        "start the focused pane's agent anew",
+    ),
+    Entry(
+        Action::Explain,
+        "explain",
+        "e",
+        "why the pane counts as busy, idle or blocked",
+    ),
     Entry(Action::Columns, "columns", "|", "panes side by side"),
     Entry(Action::Rows, "rows", "-", "panes one above the other"),
-    Entry(Action::TypeToPeer, "type", "i", "type into the peer, or no longer"),
+    Entry(
+        Action::TypeToPeer,
+        "type",
+        "i",
+        "type into the peer, or no longer",
+    ),
     Entry(Action::Help, "help", "?", "every key"),
     Entry(Action::Redraw, "redraw", "ctrl-l", "draw everything anew"),
     Entry(Action::Suspend, "suspend", "ctrl-z", "suspend codriver"),
@@ -119,7 +169,9 @@ pub struct Chord {
 
 /// Why a word names no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` names no key; write a character, or a name such as `enter`, `tab`, `esc`, `up`, `f5`, with `ctrl-`, `alt-` or `shift-` before it")]
+#[error(
+    "`{0}` names no key; write a character, or a name such as `enter`, `tab`, `esc`, `up`, `f5`, with `ctrl-`, `alt-` or `shift-` before it"
+)]
 pub struct NoKey(String);
 
 const NAMES: [(&str, Code); 15] = [
@@ -152,7 +204,11 @@ impl Chord {
         let none = || NoKey(text.chars().take(40).collect());
         let mut rest = text;
         let mut mods = Mods::NONE;
-        for (prefix, held) in [("ctrl-", Mods::CTRL), ("alt-", Mods::ALT), ("shift-", Mods::SHIFT)] {
+        for (prefix, held) in [
+            ("ctrl-", Mods::CTRL),
+            ("alt-", Mods::ALT),
+            ("shift-", Mods::SHIFT),
+        ] {
             if let Some(after) = rest.strip_prefix(prefix) {
                 mods |= held;
                 rest = after;
@@ -226,7 +282,9 @@ pub enum BindingFault {
     #[error("ui.keys.{0}: there is no such action; known are {known}", known = names())]
     Action(String),
     /// One key for two actions.
-    #[error("ui.keys: `{key}` is the key of both `{first}` and `{second}`; give one of them another")]
+    #[error(
+        "ui.keys: `{key}` is the key of both `{first}` and `{second}`; give one of them another"
+    )]
     Twice {
         /// The key.
         key: String,
@@ -337,7 +395,10 @@ mod tests {
             ..Key::new(Code::Char('\\'), Mods::SHIFT)
         };
         assert_eq!(bindings.action(&kitty), Some(Action::Columns));
-        assert_eq!(Chord::of(&Key::new(Code::Char(']'), Mods::CTRL)), bindings.prefix);
+        assert_eq!(
+            Chord::of(&Key::new(Code::Char(']'), Mods::CTRL)),
+            bindings.prefix
+        );
     }
 
     #[test]
@@ -350,7 +411,10 @@ mod tests {
             ("ctrl-shift-tab", "ctrl-shift-tab"),
             ("space", "space"),
         ] {
-            assert_eq!(Chord::parse(text).map(|chord| chord.shown()), Ok(shown.to_owned()));
+            assert_eq!(
+                Chord::parse(text).map(|chord| chord.shown()),
+                Ok(shown.to_owned())
+            );
         }
         for wrong in ["", "ctrl-", "hyper-x", "f99", "entr"] {
             assert!(Chord::parse(wrong).is_err(), "{wrong}");
@@ -359,18 +423,46 @@ mod tests {
 
     #[test]
     fn conflicts_and_unknown_names_are_all_told() {
-        let faults = Bindings::new("ctrl-a", [("discuss", "b"), ("zoom", "ctrl-a"), ("jump", "j"), ("help", "nokey")]);
-        let told: Vec<String> = faults.err().unwrap_or_default().iter().map(ToString::to_string).collect();
+        let faults = Bindings::new(
+            "ctrl-a",
+            [
+                ("discuss", "b"),
+                ("zoom", "ctrl-a"),
+                ("jump", "j"),
+                ("help", "nokey"),
+            ],
+        );
+        let told: Vec<String> = faults
+            .err()
+            .unwrap_or_default()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(told.len(), 4, "{told:?}");
-        assert!(told.iter().any(|one| one.contains("`b` is the key of both")));
-        assert!(told.iter().any(|one| one.starts_with("ui.keys.zoom: that key is the prefix")));
-        assert!(told.iter().any(|one| one.starts_with("ui.keys.jump: there is no such action")));
-        assert!(told.iter().any(|one| one.starts_with("ui.keys.help: `nokey` names no key")));
+        assert!(
+            told.iter()
+                .any(|one| one.contains("`b` is the key of both"))
+        );
+        assert!(
+            told.iter()
+                .any(|one| one.starts_with("ui.keys.zoom: that key is the prefix"))
+        );
+        assert!(
+            told.iter()
+                .any(|one| one.starts_with("ui.keys.jump: there is no such action"))
+        );
+        assert!(
+            told.iter()
+                .any(|one| one.starts_with("ui.keys.help: `nokey` names no key"))
+        );
     }
 
     #[test]
     fn a_freed_key_can_be_given_away() {
         let bindings = Bindings::new("ctrl-b", [("brief", ""), ("discuss", "b")]);
-        assert_eq!(bindings.map(|b| b.action(&Key::char('b'))), Ok(Some(Action::Discuss)));
+        assert_eq!(
+            bindings.map(|b| b.action(&Key::char('b'))),
+            Ok(Some(Action::Discuss))
+        );
     }
 }

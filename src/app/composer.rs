@@ -76,7 +76,8 @@ impl Composer {
     fn send(&mut self) -> Composed {
         let words = self.editor.text().trim().to_owned();
         if words.is_empty() && !self.diff {
-            self.fault = Some("nothing to say: write a message, or attach the diff (^T)".to_owned());
+            self.fault =
+                Some("nothing to say: write a message, or attach the diff (^T)".to_owned());
             return Composed::Stays;
         }
         Composed::Sends(Ask::Discuss {
@@ -145,13 +146,19 @@ mod tests {
             words: "Is this right?".to_owned(),
             diff: true,
         };
-        assert_eq!(press(&mut composer, Code::Enter, Mods::NONE), Composed::Sends(sent));
+        assert_eq!(
+            press(&mut composer, Code::Enter, Mods::NONE),
+            Composed::Sends(sent)
+        );
     }
 
     #[test]
     fn an_empty_message_is_not_sent_and_says_so() {
         let mut composer = Composer::default();
-        assert_eq!(press(&mut composer, Code::Enter, Mods::NONE), Composed::Stays);
+        assert_eq!(
+            press(&mut composer, Code::Enter, Mods::NONE),
+            Composed::Stays
+        );
         assert!(composer.fault.is_some());
         press(&mut composer, Code::Char('a'), Mods::NONE);
         assert_eq!(composer.fault, None);

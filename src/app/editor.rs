@@ -102,8 +102,8 @@ impl Editor {
     }
 
     fn word_left(&self) -> usize {
-        let words = self.text[..self.at].unicode_word_indices();
-        words.last().map_or(0, |(at, _)| at)
+        let mut words = self.text[..self.at].unicode_word_indices();
+        words.next_back().map_or(0, |(at, _)| at)
     }
 
     fn word_right(&self) -> usize {
@@ -122,8 +122,10 @@ impl Editor {
     }
 
     /// As many characters into the line that begins there as the cursor is into its own.
-    fn into_line(&self, start: usize) -> usize {
-        let column = self.text[self.line_start()..self.at].graphemes(true).count();
+    fn in_line(&self, start: usize) -> usize {
+        let column = self.text[self.line_start()..self.at]
+            .graphemes(true)
+            .count();
         let line = self.text[start..].split('\n').next().unwrap_or_default();
         let within: usize = line.graphemes(true).take(column).map(str::len).sum();
         start + within
@@ -132,14 +134,14 @@ impl Editor {
     fn above(&self) -> usize {
         match self.line_start() {
             0 => 0,
-            start => self.into_line(self.text[..start - 1].rfind('\n').map_or(0, |at| at + 1)),
+            start => self.in_line(self.text[..start - 1].rfind('\n').map_or(0, |at| at + 1)),
         }
     }
 
     fn below(&self) -> usize {
         match self.line_end() {
             end if end == self.text.len() => end,
-            end => self.into_line(end + 1),
+            end => self.in_line(end + 1),
         }
     }
 }
@@ -159,11 +161,17 @@ mod tests {
     #[test]
     fn text_is_written_and_changed_where_the_cursor_is() {
         let mut editor = Editor::new("one two\nthree");
-        press(&mut editor, &[(Code::Up, Mods::NONE), (Code::Char('!'), Mods::NONE)]);
+        press(
+            &mut editor,
+            &[(Code::Up, Mods::NONE), (Code::Char('!'), Mods::NONE)],
+        );
         assert_eq!(editor.text(), "one t!wo\nthree");
         press(&mut editor, &[(Code::Char('w'), Mods::CTRL)]);
         assert_eq!(editor.text(), "one wo\nthree");
-        press(&mut editor, &[(Code::Char('u'), Mods::CTRL), (Code::Enter, Mods::ALT)]);
+        press(
+            &mut editor,
+            &[(Code::Char('u'), Mods::CTRL), (Code::Enter, Mods::ALT)],
+        );
         assert_eq!(editor.text(), "\nwo\nthree");
         assert_eq!(editor.ends(), (false, false));
     }
@@ -180,7 +188,10 @@ mod tests {
         let mut editor = Editor::new("e\u{301}👨‍👩‍👧");
         press(&mut editor, &[(Code::Backspace, Mods::NONE)]);
         assert_eq!(editor.text(), "e\u{301}");
-        press(&mut editor, &[(Code::Left, Mods::NONE), (Code::Delete, Mods::NONE)]);
+        press(
+            &mut editor,
+            &[(Code::Left, Mods::NONE), (Code::Delete, Mods::NONE)],
+        );
         assert_eq!(editor.text(), "");
     }
 

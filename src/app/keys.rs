@@ -160,7 +160,10 @@ impl App {
                 let shown = Chord::of(key).shown();
                 let help = self.opening.keys.key_of(Action::Help).unwrap_or_default();
                 let prefix = self.opening.keys.prefix.shown();
-                self.say(format!("{prefix} {shown} does nothing · {prefix} {help} lists the keys"), false);
+                self.say(
+                    format!("{prefix} {shown} does nothing · {prefix} {help} lists the keys"),
+                    false,
+                );
             }
         }
     }
@@ -170,8 +173,12 @@ impl App {
         let none = |what: &str| Some(what.to_owned());
         match action {
             Action::Brief | Action::Discuss => self.cannot_ask(),
-            Action::Timeline | Action::CopyReview if self.ledger.entries.is_empty() => none("no round yet"),
-            Action::Answer if self.ledger.open_question().is_none() => none("nothing was asked of you"),
+            Action::Timeline | Action::CopyReview if self.ledger.entries.is_empty() => {
+                none("no round yet")
+            }
+            Action::Answer if self.ledger.open_question().is_none() => {
+                none("nothing was asked of you")
+            }
             Action::StopWaiting if self.asking.is_none() => none("nothing is waited for"),
             Action::Other if self.driver.is_none() => none("there is only the peer"),
             Action::TypeToPeer if self.asking.is_some() => none("a round is going on"),
@@ -211,7 +218,11 @@ impl App {
             }
             Action::Answer => {
                 if let Some(entry) = self.ledger.open_question() {
-                    let to = if self.driver.is_some() { Role::Driver } else { Role::Peer };
+                    let to = if self.driver.is_some() {
+                        Role::Driver
+                    } else {
+                        Role::Peer
+                    };
                     self.overlay = Some(Overlay::Question(Question::new(entry, to)));
                 }
             }
@@ -282,8 +293,16 @@ impl App {
     /// The rows of a table count as seen.
     fn see(&mut self, table: Table) {
         match table {
-            Table::Receipts => self.ledger.receipts.iter_mut().for_each(|row| row.is_seen = true),
-            Table::Fallbacks => self.ledger.fallbacks.iter_mut().for_each(|row| row.is_seen = true),
+            Table::Receipts => self
+                .ledger
+                .receipts
+                .iter_mut()
+                .for_each(|row| row.is_seen = true),
+            Table::Fallbacks => self
+                .ledger
+                .fallbacks
+                .iter_mut()
+                .for_each(|row| row.is_seen = true),
         }
     }
 
@@ -317,7 +336,9 @@ impl App {
                 self.arrange();
             }
             Code::Up | Code::Char('k') => self.tables.select(at.saturating_sub(1)),
-            Code::Down | Code::Char('j') => self.tables.select((at + 1).min(count.saturating_sub(1))),
+            Code::Down | Code::Char('j') => {
+                self.tables.select((at + 1).min(count.saturating_sub(1)));
+            }
             Code::Tab | Code::Left | Code::Right | Code::Char('h' | 'l') => {
                 self.tables.table = match self.tables.table {
                     Table::Receipts => Table::Fallbacks,
@@ -407,7 +428,12 @@ impl App {
     }
 
     /// Gives a person's decision to whom it is for; says why it cannot be given.
-    fn answer(&mut self, question: &Question, answer: &str, out: &mut Vec<Effect>) -> Option<String> {
+    fn answer(
+        &mut self,
+        question: &Question,
+        answer: &str,
+        out: &mut Vec<Effect>,
+    ) -> Option<String> {
         let words = format!("The person decides: {answer}");
         match question.to {
             Role::Peer => {
@@ -420,19 +446,29 @@ impl App {
             }
             Role::Driver => {
                 let Some(pane) = self.driver.as_ref().filter(|pane| pane.is_alive()) else {
-                    return Some("the driver has ended; Tab gives the answer to the peer".to_owned());
+                    return Some(
+                        "the driver has ended; Tab gives the answer to the peer".to_owned(),
+                    );
                 };
                 // It is pasted, not submitted: the person sees it in the driver's input box and sends it.
                 let bytes = encode_paste(&words, pane.screen.modes());
                 out.push(Effect::Write(Role::Driver, bytes));
                 self.set_focus(Role::Driver, out);
-                self.say("your answer stands in the driver's input box: Enter sends it", false);
+                self.say(
+                    "your answer stands in the driver's input box: Enter sends it",
+                    false,
+                );
             }
         }
         None
     }
 
-    fn reader_key(&mut self, mut reader: Reader, key: &Key, out: &mut Vec<Effect>) -> Option<Overlay> {
+    fn reader_key(
+        &mut self,
+        mut reader: Reader,
+        key: &Key,
+        out: &mut Vec<Effect>,
+    ) -> Option<Overlay> {
         let (code, mods) = key.command();
         let last = self.ledger.entries.len().saturating_sub(1);
         match (code, mods) {
@@ -452,7 +488,11 @@ impl App {
                 return self.overlay.take();
             }
             (Code::Char('y'), _) => {
-                let text = self.ledger.entries.get(reader.entry).map(super::ledger::Entry::text);
+                let text = self
+                    .ledger
+                    .entries
+                    .get(reader.entry)
+                    .map(super::ledger::Entry::text);
                 self.copy(text.unwrap_or_default(), out);
             }
             _ => {}

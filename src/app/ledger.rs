@@ -54,7 +54,10 @@ impl Entry {
             Came::Nothing(why) => why.clone(),
             Came::Review(round) => {
                 let reading = &round.reading;
-                let text = reading.raw().unwrap_or_else(|| reading.rationale()).trim_end();
+                let text = reading
+                    .raw()
+                    .unwrap_or_else(|| reading.rationale())
+                    .trim_end();
                 let mut out = String::from(text);
                 if !out.is_empty() {
                     out.push_str("\n\n");
@@ -129,7 +132,14 @@ impl Ledger {
     }
 
     /// Adds an ask that got no answer.
-    pub fn nothing(&mut self, number: u32, kind: Kind, asked: String, why: String, elapsed_ms: u64) {
+    pub fn nothing(
+        &mut self,
+        number: u32,
+        kind: Kind,
+        asked: String,
+        why: String,
+        elapsed_ms: u64,
+    ) {
         self.entries.push(Entry {
             number,
             kind,

@@ -17,6 +17,7 @@ pub mod pane;
 mod question;
 mod round;
 pub mod scroll;
+pub mod terminal;
 pub mod wrap;
 
 pub use binding::{Action, BindingFault, Bindings, Chord, NoKey};
@@ -28,6 +29,7 @@ pub use overlay::{Help, Overlay, Reader, Table, Tables};
 pub use pane::{Life, Pane};
 pub use question::Question;
 pub use round::Asking;
+pub use terminal::{Abilities, Depth, Notify, Terminal};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +40,7 @@ use self::layout::{Layout, Places, Wish, size_of};
 use self::ledger::Ledger;
 use self::scroll::Scroll;
 use crate::config::Profile;
-use crate::screen::{Palette, Size};
+use crate::screen::Size;
 
 /// Which of the two panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -114,8 +116,8 @@ pub struct Opening {
     pub confined: String,
     /// Whether the first-start hint is shown.
     pub hint: bool,
-    /// Glyphs beyond ASCII.
-    pub unicode: bool,
+    /// The outer terminal, as far as its environment tells.
+    pub terminal: Terminal,
     /// Plain lines, no animation.
     pub reader: bool,
 }
@@ -180,6 +182,8 @@ pub struct App {
     pub has_focus: bool,
     /// Where the repository stands.
     pub branch: Option<Branch>,
+    /// The outer terminal.
+    pub terminal: Terminal,
     /// The size of a cell in pixels.
     pub cell: Option<(u16, u16)>,
     /// Whether the first-start hint is still shown.
@@ -213,7 +217,10 @@ impl App {
             },
             layout: opening.layout,
             is_zoomed: opening.layout == Layout::Zoom,
-            driver: opening.driver.as_ref().map(|profile| pane(Role::Driver, profile)),
+            driver: opening
+                .driver
+                .as_ref()
+                .map(|profile| pane(Role::Driver, profile)),
             peer: pane(Role::Peer, &opening.peer),
             ledger: Ledger::default(),
             asking: None,
@@ -226,6 +233,7 @@ impl App {
             types_to_peer: opening.driver.is_none(),
             has_focus: true,
             branch: None,
+            terminal: opening.terminal.clone(),
             cell: None,
             shows_hint: opening.hint,
             is_changed: true,
@@ -315,18 +323,16 @@ impl App {
         let panes = panes.into_iter().flatten().filter_map(Pane::next_deadline);
         let exchange = self.asking.as_ref().and_then(Asking::next_deadline);
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
-        panes
-            .chain(exchange)
-            .chain(notice)
-            .chain(self.spins)
-            .min()
+        panes.chain(exchange).chain(notice).chain(self.spins).min()
     }
 
     /// Whether something that is drawn is different since the last call.
     pub fn take_changed(&mut self) -> bool {
         let mut changed = std::mem::take(&mut self.is_changed);
         for role in [Role::Driver, Role::Peer] {
-            let shown = self.places.is_some_and(|places| !places.of(role).screen.is_empty());
+            let shown = self
+                .places
+                .is_some_and(|places| !places.of(role).screen.is_empty());
             if let Some(pane) = self.pane_mut(role) {
                 changed |= pane.take_drawn() && shown;
             }
@@ -362,10 +368,11 @@ impl App {
         self.is_changed = true;
     }
 
-    /// Gives every child the colours the outer terminal has.
-    pub fn set_palette(&mut self, palette: &Palette) {
-        for pane in self.driver.iter_mut().chain([&mut self.peer]) {
-            pane.screen.set_palette(palette.clone());
+    /// Takes in what the outer terminal tells; the driver has its colours, the peer those its rules were proven on.
+    fn learn(&mut self, reply: &input::Reply) {
+        self.terminal.learn(reply);
+        if let Some(driver) = &mut self.driver {
+            driver.screen.set_palette(self.terminal.palette.clone());
         }
         self.is_changed = true;
     }
@@ -391,6 +398,32 @@ impl App {
         }
     }
 
+    /// Takes in that a pane's child is started anew: a new screen below what stood on the old one.
+    pub fn relaunch(&mut self, role: Role) {
+        let (now, scrollback) = (self.now, self.opening.scrollback);
+        let Some(pane) = self.pane_mut(role) else {
+            return;
+        };
+        let mut fresh = Pane::new(
+            role,
+            Arc::clone(&pane.profile),
+            pane.screen.size(),
+            scrollback,
+        );
+        fresh.version = pane.version.take();
+        fresh.keep(&pane.screen, now);
+        *pane = fresh;
+        if self
+            .scroll
+            .as_ref()
+            .is_some_and(|scroll| scroll.role == role)
+        {
+            self.scroll = None;
+        }
+        self.notice = None;
+        self.arrange();
+    }
+
     fn started(&mut self, role: Role) {
         if let Some(pane) = self.pane_mut(role) {
             pane.life = Life::Starting;
@@ -411,10 +444,18 @@ impl App {
             return;
         };
         pane.end(ended, now);
-        let key = self.opening.keys.key_of(Action::Restart).unwrap_or_default();
+        let key = self
+            .opening
+            .keys
+            .key_of(Action::Restart)
+            .unwrap_or_default();
         let prefix = self.opening.keys.prefix.shown();
         self.say(
-            format!("{} ended ({}) · {prefix} {key} restarts it", role.word(), ended.shown()),
+            format!(
+                "{} ended ({}) · {prefix} {key} restarts it",
+                role.word(),
+                ended.shown()
+            ),
             true,
         );
         if role == Role::Peer {
@@ -492,10 +533,20 @@ impl App {
             }
             self.is_changed |= changed;
         }
-        if self.asking.as_ref().and_then(Asking::next_deadline).is_some_and(|due| now >= due) {
+        if self
+            .asking
+            .as_ref()
+            .and_then(Asking::next_deadline)
+            .is_some_and(|due| now >= due)
+        {
             self.look(out);
         }
-        if self.notice.as_ref().and_then(|notice| notice.until).is_some_and(|due| now >= due) {
+        if self
+            .notice
+            .as_ref()
+            .and_then(|notice| notice.until)
+            .is_some_and(|due| now >= due)
+        {
             self.notice = None;
             self.is_changed = true;
         }
@@ -548,7 +599,10 @@ impl App {
             Input::Key(key) => self.key(&key, out),
             Input::Paste(text) => self.paste(&text, out),
             Input::PasteCut(bytes) => {
-                self.say(format!("the paste was too long: {bytes} bytes of it were left out"), true);
+                self.say(
+                    format!("the paste was too long: {bytes} bytes of it were left out"),
+                    true,
+                );
             }
             Input::Mouse(mouse) => self.mouse(&mouse, out),
             Input::Focus(has) => {
@@ -557,8 +611,10 @@ impl App {
                     out.push(Effect::Write(self.focus, bytes.to_vec()));
                 }
             }
-            Input::Reply(input::Reply::CellPixels(width, height)) => self.cell = Some((width, height)),
-            Input::Reply(_) => {}
+            Input::Reply(input::Reply::CellPixels(width, height)) => {
+                self.cell = Some((width, height));
+            }
+            Input::Reply(reply) => self.learn(&reply),
         }
     }
 

@@ -64,13 +64,20 @@ impl App {
 
     /// Hands the event to the child, if it wants the mouse and may be typed to.
     fn child_mouse(&mut self, role: Role, within: &Mouse, out: &mut Vec<Effect>) -> bool {
-        let is_scrolled = self.scroll.as_ref().is_some_and(|scroll| scroll.role == role);
-        let Some(pane) = self.pane(role).filter(|pane| pane.is_alive() && !is_scrolled) else {
+        let is_scrolled = self
+            .scroll
+            .as_ref()
+            .is_some_and(|scroll| scroll.role == role);
+        let Some(pane) = self
+            .pane(role)
+            .filter(|pane| pane.is_alive() && !is_scrolled)
+        else {
             return false;
         };
         let modes = pane.screen.modes();
         let wants = modes.mouse != Wanted::Off;
-        let bytes = encode_mouse(within, modes, self.cell).or_else(|| encode_wheel_as_keys(within, modes));
+        let bytes =
+            encode_mouse(within, modes, self.cell).or_else(|| encode_wheel_as_keys(within, modes));
         if role == Role::Peer && (self.asking.is_some() || !self.types_to_peer) {
             // The peer is not touched; its own way to scroll is left to it while nothing goes on.
             let scrolls = within.is_wheel() && self.asking.is_none();
@@ -89,7 +96,11 @@ impl App {
     }
 
     fn wheel(&mut self, role: Role, rows: i64, out: &mut Vec<Effect>) {
-        if self.scroll.as_ref().is_none_or(|scroll| scroll.role != role) {
+        if self
+            .scroll
+            .as_ref()
+            .is_none_or(|scroll| scroll.role != role)
+        {
             if rows > 0 {
                 return;
             }
@@ -99,7 +110,9 @@ impl App {
         let Some(mut scroll) = self.scroll.take() else {
             return;
         };
-        let ends = self.pane(role).is_none_or(|pane| scroll.by(rows, &pane.screen));
+        let ends = self
+            .pane(role)
+            .is_none_or(|pane| scroll.by(rows, &pane.screen));
         self.scroll = (!ends).then_some(scroll);
         self.is_changed = true;
     }
@@ -124,8 +137,14 @@ impl App {
             return;
         };
         let area = places.of(role).screen;
-        let col = mouse.col.clamp(area.col, (area.col + area.cols).saturating_sub(1).max(area.col)) - area.col;
-        let row = mouse.row.clamp(area.row, (area.row + area.rows).saturating_sub(1).max(area.row)) - area.row;
+        let col = mouse.col.clamp(
+            area.col,
+            (area.col + area.cols).saturating_sub(1).max(area.col),
+        ) - area.col;
+        let row = mouse.row.clamp(
+            area.row,
+            (area.row + area.rows).saturating_sub(1).max(area.row),
+        ) - area.row;
         let Some(mut scroll) = self.scroll.take() else {
             self.drag = None;
             return;
@@ -148,7 +167,9 @@ impl App {
                     (Some(selection), Some(pane)) => copy(&pane.screen, selection),
                     _ => String::new(),
                 };
-                let was_live = self.pane(role).is_some_and(|pane| scroll.above(&pane.screen) == 0);
+                let was_live = self
+                    .pane(role)
+                    .is_some_and(|pane| scroll.above(&pane.screen) == 0);
                 scroll.selection = None;
                 self.scroll = (!was_live).then_some(scroll);
                 self.copy(text, out);

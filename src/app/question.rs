@@ -50,7 +50,8 @@ impl Question {
             (Code::Enter, Mods::NONE) => {
                 let answer = self.editor.text().trim();
                 if answer.is_empty() {
-                    self.fault = Some("an answer is needed; Esc puts the question aside".to_owned());
+                    self.fault =
+                        Some("an answer is needed; Esc puts the question aside".to_owned());
                     return Decided::Stays;
                 }
                 return Decided::Answers(answer.to_owned());

@@ -87,7 +87,9 @@ impl App {
             return Some("the peer has ended".to_owned());
         }
         if self.peer.doing.activity == Activity::Blocked {
-            return Some("the peer waits at a dialog: answer it first (i types into the peer)".to_owned());
+            return Some(
+                "the peer waits at a dialog: answer it first (i types into the peer)".to_owned(),
+            );
         }
         None
     }
@@ -101,7 +103,11 @@ impl App {
         asking.round = turn.round;
         asking.is_told = false;
         // A scrolled view would hide what goes on.
-        if self.scroll.as_ref().is_some_and(|scroll| scroll.role == Role::Peer) {
+        if self
+            .scroll
+            .as_ref()
+            .is_some_and(|scroll| scroll.role == Role::Peer)
+        {
             self.scroll = None;
         }
         let exchange = Exchange::open(turn.order, Arc::clone(&self.peer.profile), self.now);
@@ -112,11 +118,13 @@ impl App {
 
     /// Lets the exchange look at the screen.
     pub(super) fn look(&mut self, out: &mut Vec<Effect>) {
-        self.drive(out, |exchange, screen, now| exchange.wake(screen, now));
+        self.drive(out, Exchange::wake);
     }
 
     pub(super) fn heard(&mut self, found: Option<ChannelText>, out: &mut Vec<Effect>) {
-        self.drive(out, |exchange, screen, now| exchange.handle_channel(found, screen, now));
+        self.drive(out, |exchange, screen, now| {
+            exchange.handle_channel(found, screen, now)
+        });
     }
 
     pub(super) fn peer_ended(&mut self, out: &mut Vec<Effect>) {
@@ -178,7 +186,11 @@ impl App {
             return;
         }
         if verdict == Verdict::Escalate {
-            let to = if self.driver.is_some() { Role::Driver } else { Role::Peer };
+            let to = if self.driver.is_some() {
+                Role::Driver
+            } else {
+                Role::Peer
+            };
             self.offer(Overlay::Question(Question::new(entry, to)));
         } else {
             self.offer(Overlay::Reader(super::Reader { entry, top: 0 }));
@@ -195,7 +207,8 @@ impl App {
     /// Opens something over the panes, unless the person is writing: then the strip tells of it.
     fn offer(&mut self, overlay: Overlay) {
         let is_open = matches!(overlay, Overlay::Question(_));
-        if self.overlay.is_none() && self.scroll.is_none() && (is_open || self.was_asked_by_hand()) {
+        if self.overlay.is_none() && self.scroll.is_none() && (is_open || self.was_asked_by_hand())
+        {
             if let Overlay::Reader(reader) = &overlay
                 && let Some(entry) = self.ledger.entries.get_mut(reader.entry)
             {
@@ -207,7 +220,8 @@ impl App {
 
     /// Whether the person waits for the answer: nobody types into the driver.
     fn was_asked_by_hand(&self) -> bool {
-        self.echo.is_none_or(|(_, since)| self.now.saturating_sub(since) > Duration::from_secs(2))
+        self.echo
+            .is_none_or(|(_, since)| self.now.saturating_sub(since) > Duration::from_secs(2))
     }
 
     pub(super) fn unanswered(&mut self, why: String, out: &mut Vec<Effect>) {
@@ -224,7 +238,11 @@ impl App {
             why,
             u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         );
-        let key = self.opening.keys.key_of(Action::Timeline).unwrap_or_default();
+        let key = self
+            .opening
+            .keys
+            .key_of(Action::Timeline)
+            .unwrap_or_default();
         let prefix = self.opening.keys.prefix.shown();
         self.alert(first.clone(), out);
         self.say(format!("{first} · {prefix} {key} details"), true);

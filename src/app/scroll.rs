@@ -39,11 +39,18 @@ impl Selection {
             return None;
         }
         if self.is_block {
-            let (left, right) = (self.anchor.col.min(self.head.col), self.anchor.col.max(self.head.col));
+            let (left, right) = (
+                self.anchor.col.min(self.head.col),
+                self.anchor.col.max(self.head.col),
+            );
             return Some((left, right));
         }
         let left = if row == from.row { from.col } else { 0 };
-        let right = if row == to.row { to.col } else { cols.saturating_sub(1) };
+        let right = if row == to.row {
+            to.col
+        } else {
+            cols.saturating_sub(1)
+        };
         Some((left, right))
     }
 }
@@ -128,7 +135,10 @@ impl Scroll {
     pub fn by(&mut self, rows: i64, screen: &Screen) -> bool {
         let first = screen.row_numbers().start;
         let last = screen.top_row();
-        self.top = self.top.saturating_add_signed(rows).clamp(first, last.max(first));
+        self.top = self
+            .top
+            .saturating_add_signed(rows)
+            .clamp(first, last.max(first));
         let bottom = self.top + u64::from(screen.size().rows) - 1;
         self.cursor.row = self.cursor.row.clamp(self.top, bottom);
         self.is_passing && self.top == last && rows > 0 && self.selection.is_none()
@@ -154,7 +164,9 @@ impl Scroll {
             (Code::Home | Code::Char('0'), _) => self.cursor.col = 0,
             (Code::End | Code::Char('$'), _) => self.cursor.col = screen.size().cols - 1,
             (Code::PageUp, _) | (Code::Char('b'), Mods::CTRL) => self.jump(-page, screen),
-            (Code::PageDown | Code::Char(' '), Mods::NONE) | (Code::Char('f'), Mods::CTRL) => self.jump(page, screen),
+            (Code::PageDown | Code::Char(' '), Mods::NONE) | (Code::Char('f'), Mods::CTRL) => {
+                self.jump(page, screen);
+            }
             (Code::Char('u'), Mods::CTRL) => self.jump(-page / 2, screen),
             (Code::Char('d'), Mods::CTRL) => self.jump(page / 2, screen),
             (Code::Char('g'), Mods::NONE) => self.go(screen.row_numbers().start, screen),
@@ -186,7 +198,9 @@ impl Scroll {
 
     fn step(&mut self, rows: i64, cols: i32, screen: &Screen) {
         let col = i32::from(self.cursor.col) + cols;
-        self.cursor.col = u16::try_from(col.max(0)).unwrap_or(0).min(screen.size().cols - 1);
+        self.cursor.col = u16::try_from(col.max(0))
+            .unwrap_or(0)
+            .min(screen.size().cols - 1);
         self.go(self.cursor.row.saturating_add_signed(rows), screen);
     }
 
@@ -213,7 +227,10 @@ impl Scroll {
         self.is_passing = false;
         self.selection = match self.selection {
             Some(selection) if selection.is_block == is_block => None,
-            Some(selection) => Some(Selection { is_block, ..selection }),
+            Some(selection) => Some(Selection {
+                is_block,
+                ..selection
+            }),
             None => Some(Selection {
                 anchor: self.cursor,
                 head: self.cursor,
@@ -280,7 +297,9 @@ impl Scroll {
                 self.hits = hits(screen, &pattern);
                 self.pattern = Some(pattern);
                 self.hit = self.hits.iter().rposition(|hit| hit.row <= self.cursor.row);
-                self.hit = self.hit.or(if self.hits.is_empty() { None } else { Some(0) });
+                self.hit = self
+                    .hit
+                    .or(if self.hits.is_empty() { None } else { Some(0) });
                 self.show_hit(screen);
                 if self.hits.is_empty() {
                     self.fault = Some("nothing found".to_owned());
@@ -356,7 +375,11 @@ fn hits(screen: &Screen, pattern: &Regex) -> Vec<Hit> {
                 continue;
             }
             let at = starts.partition_point(|start| *start <= found.start()) - 1;
-            let end = starts.get(at + 1).copied().unwrap_or(text.len()).min(found.end());
+            let end = starts
+                .get(at + 1)
+                .copied()
+                .unwrap_or(text.len())
+                .min(found.end());
             let width = |text: &str| u16::try_from(text.width()).unwrap_or(u16::MAX);
             out.push(Hit {
                 row: first + at as u64,
@@ -460,7 +483,14 @@ mod tests {
         let screen = screen();
         let mut scroll = Scroll::new(Role::Peer, &screen, false);
         press(&mut scroll, &screen, "/line th\r");
-        assert_eq!(scroll.hits, [Hit { row: 1, col: 7, cols: 3 }]);
+        assert_eq!(
+            scroll.hits,
+            [Hit {
+                row: 1,
+                col: 7,
+                cols: 3
+            }]
+        );
         assert_eq!(scroll.cursor, Spot { row: 1, col: 7 });
         press(&mut scroll, &screen, "/i");
         let rows: Vec<u64> = scroll.hits.iter().map(|hit| hit.row).collect();
@@ -482,7 +512,10 @@ mod tests {
             head: spot(5, 3),
             is_block: false,
         };
-        assert_eq!(copy(&screen, &running), "second line that wraps\nthird\n世界");
+        assert_eq!(
+            copy(&screen, &running),
+            "second line that wraps\nthird\n世界"
+        );
         let block = Selection {
             anchor: spot(0, 0),
             head: spot(1, 2),

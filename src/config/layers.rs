@@ -241,7 +241,7 @@ impl Load {
             else {
                 continue;
             };
-            if known.iter().any(|known| known == name) {
+            if known.iter().any(|known| known == name) || is_command(leaf, name) {
                 continue;
             }
             self.faults.push(ConfigError::UnknownHarness {
@@ -327,6 +327,14 @@ impl Load {
 }
 
 /// The bundled settings and profiles. A test checks them, so that no run has to.
+/// Whether a seat is meant for a person (`none`), or a flag gives a command in place of a harness: for the driver any
+/// word, for the peer only what cannot be a name, so that a slip is told.
+fn is_command(leaf: &Leaf, name: &str) -> bool {
+    let is_driver = leaf.key.parts() == ["pair", "driver"];
+    let is_flag = leaf.place.origin.layer == Layer::Flag;
+    (is_driver && name == "none") || (is_flag && (is_driver || name.contains([' ', '/'])))
+}
+
 fn bundled() -> Vec<Leaf> {
     let profiles = bundled_profiles().map(|name| {
         let text = bundled_profile_text(name).unwrap_or_default();

@@ -9,7 +9,7 @@ use super::config::Workplace;
 use super::failure::Failure;
 use super::pane::Launch;
 use crate::cli::Exit;
-use crate::config::{self, Grounds, LaunchError, PrivateHome, Profile, Seat};
+use crate::config::{self, Channel, Grounds, LaunchError, PrivateHome, Profile, Seat};
 use crate::limits;
 use crate::plain;
 use crate::world::{environment, files, loopback, pty, random};
@@ -51,22 +51,28 @@ impl Drop for PrivateFolder {
     }
 }
 
-/// Prepares the launch of a peer. What it needs on disk goes below `session`, the session's folder.
+/// Prepares the launch of an agent. What it needs on disk goes below `session`, the session's folder.
 pub(super) fn prepare(
     profile: &Profile,
+    seat: Seat,
     place: &Workplace,
     session: Option<&Path>,
 ) -> Result<Prepared, Failure> {
     let broken = |error: io::Error| {
         Failure::new(
             Exit::Error,
-            format!("the launch of the peer cannot be prepared: {error}"),
+            format!("the launch of {} cannot be prepared: {error}", profile.name),
         )
     };
-    let (base, folder) = private_folder(session).map_err(broken)?;
+    let name = match seat {
+        Seat::Driver => "driver",
+        Seat::Peer => "private",
+    };
+    let (base, folder) = private_folder(session, name).map_err(broken)?;
     let (work, home) = (base.join(WORK), base.join("home"));
     let mut warnings = Vec::new();
-    if let Some(private) = &profile.private_home {
+    // The driver is the person's own agent, with the person's own settings.
+    if let (Some(private), Seat::Peer) = (&profile.private_home, seat) {
         warnings.extend(make_home(private, profile, &home)?);
     }
     let own = environment::own_program().map_err(broken)?;
@@ -87,7 +93,7 @@ pub(super) fn prepare(
         variable: &|name| environment::variable(name)?.into_string().ok(),
     };
     let unfit = |error: LaunchError| Failure::of(Exit::Usage, &error);
-    let planned = config::launch(profile, Seat::Peer, &grounds).map_err(unfit)?;
+    let planned = config::launch(profile, seat, &grounds).map_err(unfit)?;
     let allows = config::allows(profile, &grounds).map_err(unfit)?;
     let mut env = environment::all();
     let mut scrubbed = Vec::new();
@@ -114,7 +120,11 @@ pub(super) fn prepare(
         scrubbed,
         folder: planned.folder,
     };
-    let ear = Ear::open(profile.channel, &work, port, &password, &launch);
+    let channel = match seat {
+        Seat::Driver => Channel::None,
+        Seat::Peer => profile.channel,
+    };
+    let ear = Ear::open(channel, &work, port, &password, &launch);
     Ok(Prepared {
         launch,
         ear,
@@ -126,8 +136,8 @@ pub(super) fn prepare(
 
 /// Makes the folder of a launch, the place to work in in it. Where the session's folder does not take it, the
 /// temporary one does.
-fn private_folder(session: Option<&Path>) -> io::Result<(PathBuf, PrivateFolder)> {
-    if let Some(folder) = session.map(|session| session.join("private"))
+fn private_folder(session: Option<&Path>, name: &str) -> io::Result<(PathBuf, PrivateFolder)> {
+    if let Some(folder) = session.map(|session| session.join(name))
         && files::make_new_folder(&folder).is_ok()
     {
         let made = PrivateFolder::Session(folder.clone());

@@ -4,6 +4,8 @@ pub mod answer;
 pub mod channel;
 pub mod compose;
 pub mod config;
+pub mod console;
+mod delivery;
 pub mod demo_agent;
 pub mod doctor;
 pub mod explain;

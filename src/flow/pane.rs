@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use tokio::time::sleep_until;
 
+use super::delivery::Delivery;
 use super::recorder::{PaneIndex, Recorder};
 use crate::config::Profile;
-use crate::pairing::{Activity, ChannelText, Delivered, Ending, Exchange, Order, Step, Way};
+use crate::pairing::{Activity, ChannelText, Ending, Exchange, Order, Step, Way};
 use crate::recording::event::Event;
 use crate::recording::session;
 use crate::screen::{Screen, Size};
@@ -80,32 +81,6 @@ impl Told {
             self.since = now;
         }
         self.since
-    }
-}
-
-/// What of a text is on its way.
-struct Sending {
-    /// What the first submit key is recorded as.
-    label: &'static str,
-    /// The round of a message; a command has none.
-    round: Option<u32>,
-    /// Whether anything was typed.
-    is_begun: bool,
-    /// How often the submit key was.
-    keys: u32,
-    /// What was seen of the delivery.
-    seen: Delivered,
-}
-
-impl Sending {
-    fn new(label: &'static str, round: Option<u32>) -> Self {
-        Self {
-            label,
-            round,
-            is_begun: false,
-            keys: 0,
-            seen: Delivered::default(),
-        }
     }
 }
 
@@ -209,10 +184,11 @@ impl Pane {
         ear: &mut impl Listen,
         around: &mut Around<'_>,
     ) -> Result<(Exchange, Ending), PaneError> {
-        let (tag, mut sending) = match &order.way {
-            Way::Message { tag } => (tag.clone(), Sending::new("prompt-sent", Some(round))),
-            Way::Command => (String::new(), Sending::new("command-sent", None)),
+        let tag = match &order.way {
+            Way::Message { tag } => tag.clone(),
+            Way::Command => String::new(),
         };
+        let mut delivery = Delivery::new(&order.way, round);
         let sent = order.text.clone();
         let mut exchange = Exchange::open(order, Arc::clone(&self.profile), around.clock.elapsed());
         let mut told = Told::default();
@@ -220,7 +196,7 @@ impl Pane {
         loop {
             let mut ask = false;
             for step in steps.drain(..) {
-                ask |= self.perform(step, &mut sending, around);
+                ask |= self.perform(step, &mut delivery, around);
             }
             if ask {
                 let heard = ear.listen(&tag, &sent).await;
@@ -230,7 +206,7 @@ impl Pane {
                 }
             }
             let now = around.clock.elapsed();
-            self.record_delivery(&mut sending, exchange.delivered(), around, now);
+            delivery.see(exchange.delivered(), self.name, around.recorder, now);
             self.tell(&exchange, &mut told, stage, around, now);
             if let Some(ending) = exchange.ending() {
                 let ending = ending.clone();
@@ -314,23 +290,13 @@ impl Pane {
     }
 
     /// Performs a step; tells whether it asks for the channel.
-    fn perform(&mut self, step: Step, sending: &mut Sending, around: &mut Around<'_>) -> bool {
+    fn perform(&mut self, step: Step, delivery: &mut Delivery, around: &mut Around<'_>) -> bool {
         let now = around.clock.elapsed();
         match step {
             Step::Type(bytes) => {
-                if !sending.is_begun {
-                    sending.is_begun = true;
-                    let pane = self.name.to_owned();
-                    around.recorder.event(now, Event::Ready { pane });
-                }
+                delivery.begin(self.name, around.recorder, now);
                 self.write(&bytes, around);
-                if bytes == b"\r" {
-                    sending.keys += 1;
-                    // Behind the key, so that a reader of the recording knows by then what it sends.
-                    if sending.keys == 1 {
-                        around.recorder.marker(self.recording, now, sending.label);
-                    }
-                }
+                delivery.typed(&bytes, self.recording, around.recorder, now);
                 false
             }
             Step::Resize(size) => {
@@ -360,35 +326,6 @@ impl Pane {
                 waiting = full.waiting,
                 "the child does not read its terminal"
             ),
-        }
-    }
-
-    /// Records what was newly seen of a message's delivery.
-    fn record_delivery(
-        &self,
-        sending: &mut Sending,
-        seen: Delivered,
-        around: &mut Around<'_>,
-        now: Duration,
-    ) {
-        let Some(round) = sending.round else { return };
-        let before = std::mem::replace(&mut sending.seen, seen);
-        let pane = || self.name.to_owned();
-        if seen.pasted && !before.pasted {
-            let pane = pane();
-            around.recorder.event(now, Event::Pasted { pane, round });
-        }
-        if seen.submitted && !before.submitted {
-            let (pane, keys) = (pane(), sending.keys);
-            around
-                .recorder
-                .event(now, Event::Submitted { pane, round, keys });
-        }
-        if seen.turn_started && !before.turn_started {
-            let pane = pane();
-            around
-                .recorder
-                .event(now, Event::TurnStarted { pane, round });
         }
     }
 

@@ -180,6 +180,14 @@ impl Version {
         }))
     }
 
+    /// Waits for the version.
+    pub(super) async fn wait(self) -> Option<String> {
+        match self {
+            Self::Known(version) => version,
+            Self::Asked(asked) => asked.await.ok().flatten(),
+        }
+    }
+
     /// The version if it is known by now; nobody waits for it.
     pub(super) async fn known(&mut self) -> Option<&str> {
         if let Self::Asked(asked) = self

@@ -15,7 +15,7 @@ use super::peer::{self, Finder, Version};
 use super::recorder::{Opening, Recorder};
 use super::talk::{self, Desk, Next, PEER, Seen, Stop, Talk};
 use crate::cli::{Exit, Options};
-use crate::config::{Profile, Settings};
+use crate::config::{Profile, Seat, Settings};
 use crate::limits;
 use crate::pairing::Ending;
 use crate::recording::result::Round;
@@ -194,7 +194,12 @@ impl<'a> Session<'a> {
 
     /// Starts the peer and opens the conversation with it.
     fn start(&mut self, signals: &mut Signals) -> Result<Partner, Failure> {
-        let prepared = launch::prepare(&self.profile, self.place, self.recorder.folder())?;
+        let prepared = launch::prepare(
+            &self.profile,
+            Seat::Peer,
+            self.place,
+            self.recorder.folder(),
+        )?;
         let Prepared {
             launch,
             mut ear,

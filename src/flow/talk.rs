@@ -104,6 +104,8 @@ impl Seen {
 pub(super) enum Stop {
     /// A request to stop the program.
     Signal(Signal),
+    /// The person no longer waits; the peer is left as it is.
+    Person,
     /// The terminal failed.
     Terminal(std::io::Error),
 }
@@ -134,6 +136,8 @@ pub(super) struct Talk {
     /// The working tree before the exchange.
     before: Option<String>,
     current: Option<(Ask, Stage)>,
+    /// Receipts written since they were last taken.
+    written: Vec<(Option<String>, RoundReceipt)>,
 }
 
 impl Talk {
@@ -150,12 +154,31 @@ impl Talk {
             exchanges: 0,
             before: None,
             current: None,
+            written: Vec::new(),
         }
+    }
+
+    /// Takes in that the peer was launched anew: a mark of its brief died with the old one (A.4).
+    pub(super) fn relaunched(&mut self, launch: &Launch, allows: String) {
+        self.launch = digest_of(launch);
+        self.scrubbed.clone_from(&launch.scrubbed);
+        self.allows = allows;
+        self.briefed = false;
     }
 
     /// Takes in the version of the peer's program.
     pub(super) fn learn_version(&mut self, version: Option<String>) {
         self.version = version.or(self.version.take());
+    }
+
+    /// Whether something is being asked.
+    pub(super) fn is_open(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// The receipts written since the last call, each with its id when it could be written.
+    pub(super) fn take_receipts(&mut self) -> Vec<(Option<String>, RoundReceipt)> {
+        std::mem::take(&mut self.written)
     }
 
     /// Begins what is asked: a brief (A.4), or a message with the brief before it where there was none yet (A.5).
@@ -239,6 +262,9 @@ impl Talk {
                 "{}; the peer is stopped, and the receipt says so",
                 because(*signal)
             ),
+            Stop::Person => {
+                "you stopped waiting; the peer goes on, and what it answers is not read".to_owned()
+            }
             Stop::Terminal(error) => {
                 self.receipt(&facts, Outcome::Ended, None, desk);
                 return Failure::new(Exit::Error, format!("the peer's terminal failed: {error}"));
@@ -485,7 +511,9 @@ impl Talk {
             elapsed_ms: millis(desk.now.saturating_sub(facts.started)),
             recording: span(facts, desk),
         };
-        desk.recorder.receipt(Body::Round(Box::new(body)))
+        let id = desk.recorder.receipt(Body::Round(Box::new(body.clone())));
+        self.written.push((id.clone(), body));
+        id
     }
 
     /// Records a round that got no answer, and says what to do.

@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn output_is_cut_where_the_cursor_jumps() {
-        assert_eq!(part(b"abc\x1b[1mde\x1b[K\r\nf"), (16, Reach::Down));
+        assert_eq!(part(b"abc\x1b[1mde\x1b[K\r\nf"), (15, Reach::Down));
         assert_eq!(part(b"abc\x1b[5;1Hx"), (3, Reach::Down));
         assert_eq!(part(b"\x1b[5;1Hx"), (6, Reach::Nothing));
         assert_eq!(part(b"\x1b[2Jx"), (5, Reach::All));

@@ -2,15 +2,14 @@
 
 use ratatui::layout::Rect;
 
-use super::depth::Depth;
 use super::frame;
-use super::paint::{Abilities, Caret, Painter};
+use super::paint::{Caret, Painter};
 use super::pane;
 use super::panel;
 use super::text::{piece, row};
 use super::theme::{Glyphs, Theme};
 use crate::app::layout::{Area, Places, SMALLEST};
-use crate::app::{App, Life, Role};
+use crate::app::{Abilities, App, Depth, Life, Role};
 use crate::screen::{Damage, Size};
 
 /// How the frame looks.
@@ -58,26 +57,28 @@ pub struct Console {
     was_covered: bool,
 }
 
+impl Default for Console {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Console {
-    /// For a terminal of this size, of which nothing is known yet.
-    pub fn new(size: (u16, u16), abilities: Abilities, is_dark: bool) -> Self {
+    /// For a terminal that shows nothing of it yet.
+    pub fn new() -> Self {
+        let abilities = Abilities::default();
         Self {
-            painter: Painter::new(size.0, size.1, abilities),
-            look: Look::of(abilities, is_dark),
-            is_dark,
+            painter: Painter::new(1, 1, abilities),
+            look: Look::of(abilities, true),
+            is_dark: true,
             places: None,
             seen: [None, None],
             was_covered: false,
         }
     }
 
-    /// What the terminal can do.
-    pub fn abilities(&self) -> Abilities {
-        self.painter.abilities()
-    }
-
     /// Takes in what the terminal can do and whether its background is dark.
-    pub fn adapt(&mut self, abilities: Abilities, is_dark: bool) {
+    fn adapt(&mut self, abilities: Abilities, is_dark: bool) {
         if (self.painter.abilities(), self.is_dark) != (abilities, is_dark) {
             self.painter.set_abilities(abilities);
             self.is_dark = is_dark;
@@ -96,6 +97,7 @@ impl Console {
     /// Draws what changed, and appends the bytes that show it.
     pub fn draw(&mut self, app: &mut App, out: &mut Vec<u8>) {
         let (cols, rows) = app.size;
+        self.adapt(app.terminal.abilities, app.terminal.is_dark());
         self.painter.resize(cols, rows);
         let Some(places) = app.places else {
             self.too_small(cols, rows);
@@ -137,7 +139,11 @@ impl Console {
             return;
         }
         let shows_hint = app.shows_hint;
-        let reads = role == Role::Peer && app.asking.as_ref().is_some_and(crate::app::Asking::is_reading);
+        let reads = role == Role::Peer
+            && app
+                .asking
+                .as_ref()
+                .is_some_and(crate::app::Asking::is_reading);
         let scrolled = app.scroll.take();
         let Some(pane) = app.pane_mut(role) else {
             app.scroll = scrolled;
@@ -149,9 +155,7 @@ impl Console {
             area,
             size: pane.screen.size(),
             is_scrolled,
-            is_hint: shows_hint && role == Role::Peer && matches!(pane.life, Life::Starting | Life::Running)
-                && pane.screen.row_numbers().start == 0
-                && pane.screen.visible().iter().all(|line| line.text.is_empty()),
+            is_hint: shows_hint && role == Role::Peer && pane.life == Life::Starting,
         };
         // A window stretched for a reading shows what it did before.
         let is_stretched = reads && (seen.size.rows, seen.size.cols) != (area.rows, area.cols);
@@ -189,7 +193,13 @@ impl Console {
         ];
         for (at, line) in lines.iter().enumerate() {
             let at = u16::try_from(at).unwrap_or(0);
-            row(frame, area, at, &[piece(line.clone(), self.look.theme.text)], self.look.theme.text);
+            row(
+                frame,
+                area,
+                at,
+                &[piece(line.clone(), self.look.theme.text)],
+                self.look.theme.text,
+            );
         }
     }
 }

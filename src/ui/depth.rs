@@ -2,36 +2,21 @@
 
 use ratatui::style::Color;
 
+use crate::app::Depth;
 use crate::screen::Palette;
 
-/// How many colours there are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Depth {
-    /// None: attributes alone.
-    None,
-    /// The sixteen of the terminal's own palette.
-    Ansi,
-    /// The 256 of xterm.
-    Indexed,
-    /// All of them.
-    #[default]
-    Rgb,
-}
-
-impl Depth {
-    /// The nearest colour there is.
-    pub fn nearest(self, color: Color) -> Color {
-        match (self, color) {
-            (Self::None, _) => Color::Reset,
-            (Self::Rgb, color) | (_, color @ Color::Reset) => color,
-            (Self::Indexed, Color::Rgb(r, g, b)) => Color::Indexed(indexed((r, g, b))),
-            (Self::Indexed, color) => color,
-            (Self::Ansi, Color::Rgb(r, g, b)) => Color::Indexed(ansi((r, g, b))),
-            (Self::Ansi, Color::Indexed(at)) if at >= 16 => {
-                Color::Indexed(ansi(Palette::default().entry(at)))
-            }
-            (Self::Ansi, color) => color,
+/// The nearest colour there is at a depth.
+pub(super) fn nearest(depth: Depth, color: Color) -> Color {
+    match (depth, color) {
+        (Depth::None, _) => Color::Reset,
+        (Depth::Rgb, color) | (_, color @ Color::Reset) => color,
+        (Depth::Indexed, Color::Rgb(r, g, b)) => Color::Indexed(indexed((r, g, b))),
+        (Depth::Indexed, color) => color,
+        (Depth::Ansi, Color::Rgb(r, g, b)) => Color::Indexed(ansi((r, g, b))),
+        (Depth::Ansi, Color::Indexed(at)) if at >= 16 => {
+            Color::Indexed(ansi(Palette::default().entry(at)))
         }
+        (Depth::Ansi, color) => color,
     }
 }
 
@@ -72,20 +57,20 @@ mod tests {
     #[test]
     fn every_colour_has_a_nearest_one_at_each_depth() {
         let rgb = Color::Rgb(255, 0, 0);
-        assert_eq!(Depth::Rgb.nearest(rgb), rgb);
-        assert_eq!(Depth::Indexed.nearest(rgb), Color::Indexed(196));
-        assert_eq!(Depth::Ansi.nearest(rgb), Color::Indexed(9));
-        assert_eq!(Depth::None.nearest(rgb), Color::Reset);
+        assert_eq!(nearest(Depth::Rgb, rgb), rgb);
+        assert_eq!(nearest(Depth::Indexed, rgb), Color::Indexed(196));
+        assert_eq!(nearest(Depth::Ansi, rgb), Color::Indexed(9));
+        assert_eq!(nearest(Depth::None, rgb), Color::Reset);
         assert_eq!(
-            Depth::Indexed.nearest(Color::Rgb(8, 8, 8)),
+            nearest(Depth::Indexed, Color::Rgb(8, 8, 8)),
             Color::Indexed(232)
         );
         assert_eq!(
-            Depth::Indexed.nearest(Color::Rgb(128, 128, 128)),
+            nearest(Depth::Indexed, Color::Rgb(128, 128, 128)),
             Color::Indexed(244)
         );
-        assert_eq!(Depth::Ansi.nearest(Color::Indexed(196)), Color::Indexed(9));
-        assert_eq!(Depth::Ansi.nearest(Color::Indexed(3)), Color::Indexed(3));
-        assert_eq!(Depth::Ansi.nearest(Color::Reset), Color::Reset);
+        assert_eq!(nearest(Depth::Ansi, Color::Indexed(196)), Color::Indexed(9));
+        assert_eq!(nearest(Depth::Ansi, Color::Indexed(3)), Color::Indexed(3));
+        assert_eq!(nearest(Depth::Ansi, Color::Reset), Color::Reset);
     }
 }

@@ -9,7 +9,7 @@ use crate::app::event::Receipted;
 use crate::app::layout::Area;
 use crate::app::ledger::{Came, Entry, Fallback};
 use crate::app::{Action, App, Life, Overlay, Pane, Role, Table};
-use crate::pairing::Activity;
+use crate::pairing::{Activity, Exchange};
 use crate::recording::receipt::Outcome;
 use crate::recording::word::{Kind, Source};
 
@@ -59,13 +59,19 @@ fn top(frame: &mut Frame, area: Area, app: &App, look: &Look) {
             format!("{} ", glyphs.spinner(app.now))
         };
         right.push(piece(format!("{what}   "), theme.dim));
-        right.push(piece(format!("{spinner}{} {waited} ", asking.stage), theme.accent));
+        right.push(piece(
+            format!("{spinner}{} {waited} ", asking.stage),
+            theme.accent,
+        ));
     } else if app.ledger.is_stuck() {
         let text = format!("{rounds} rounds on this topic without AGREE ");
         right.push(piece(text, theme.fault));
     } else if rounds > 0 {
         let plural = if rounds == 1 { "" } else { "s" };
-        right.push(piece(format!("{rounds} round{plural} on this topic "), theme.dim));
+        right.push(piece(
+            format!("{rounds} round{plural} on this topic "),
+            theme.dim,
+        ));
     }
     line(frame, area, &left, &right, &blank(theme.text));
 }
@@ -80,7 +86,12 @@ fn title(frame: &mut Frame, area: Area, pane: &Pane, app: &App, look: &Look) {
     let version = pane.version.as_deref().map(short).unwrap_or_default();
     let mut left = vec![
         piece(format!(" {}", pane.role.word()), name),
-        piece(format!("  {} {version}", pane.profile.name).trim_end().to_owned(), rest),
+        piece(
+            format!("  {} {version}", pane.profile.name)
+                .trim_end()
+                .to_owned(),
+            rest,
+        ),
     ];
     let dot = format!(" {} ", glyphs.dot);
     if pane.role == Role::Peer {
@@ -89,9 +100,20 @@ fn title(frame: &mut Frame, area: Area, pane: &Pane, app: &App, look: &Look) {
     }
     let (state, style) = state(pane, app, look);
     left.push(piece(dot.clone(), theme.dim));
-    left.push(piece(state, if has_focus { style } else { style.patch(theme.dim) }));
+    left.push(piece(
+        state,
+        if has_focus {
+            style
+        } else {
+            style.patch(theme.dim)
+        },
+    ));
     let mut right = Vec::new();
-    if let Some(scroll) = app.scroll.as_ref().filter(|scroll| scroll.role == pane.role) {
+    if let Some(scroll) = app
+        .scroll
+        .as_ref()
+        .filter(|scroll| scroll.role == pane.role)
+    {
         let above = scroll.above(&pane.screen);
         let hits = match (scroll.hit, scroll.hits.len()) {
             (Some(at), count) => format!("{}/{count} ", at + 1),
@@ -129,14 +151,24 @@ fn state(pane: &Pane, app: &App, look: &Look) -> (String, Style) {
 
 fn rule(frame: &mut Frame, area: Area, look: &Look) {
     for at in 0..area.rows {
-        row(frame, area, at, &[piece(look.glyphs.vertical, look.theme.rule)], look.theme.rule);
+        row(
+            frame,
+            area,
+            at,
+            &[piece(look.glyphs.vertical, look.theme.rule)],
+            look.theme.rule,
+        );
     }
 }
 
 fn heading(frame: &mut Frame, area: Area, name: &str, right: &str, style: Style, look: &Look) {
     let rule = look.theme.rule;
     let dash = look.glyphs.horizontal;
-    let left = [piece(format!("{dash} "), rule), piece(name, style), piece(" ", rule)];
+    let left = [
+        piece(format!("{dash} "), rule),
+        piece(name, style),
+        piece(" ", rule),
+    ];
     let right = match right.is_empty() {
         true => Vec::new(),
         false => vec![piece(format!(" {right} "), look.theme.dim)],
@@ -153,12 +185,23 @@ fn strip(frame: &mut Frame, area: Area, app: &App, look: &Look) {
         body = Area::new(area.col, area.row + 1, area.cols, 1);
     }
     let dot = || piece(format!(" {} ", look.glyphs.dot), theme.dim);
-    let mut cells: Vec<Vec<Piece>> = app.ledger.rounds().map(|(_, entry)| cell(entry, look)).collect();
+    let mut cells: Vec<Vec<Piece>> = app
+        .ledger
+        .rounds()
+        .map(|(_, entry)| cell(entry, look))
+        .collect();
     if let Some(asking) = &app.asking {
         cells.push(vec![
-            piece(format!("{} {} ", asking.round.max(1), asking.kind), theme.text),
             piece(
-                format!("{} {}", look.glyphs.spinner(app.now), clock(app.now.saturating_sub(asking.since))),
+                format!("{} {} ", asking.round.max(1), asking.kind),
+                theme.text,
+            ),
+            piece(
+                format!(
+                    "{} {}",
+                    look.glyphs.spinner(app.now),
+                    clock(app.now.saturating_sub(asking.since))
+                ),
                 theme.accent,
             ),
         ]);
@@ -181,7 +224,10 @@ fn strip(frame: &mut Frame, area: Area, app: &App, look: &Look) {
     }
     if cells.is_empty() {
         let key = keys(app, Action::Discuss);
-        line_of.push(piece(format!("no round yet {} {key} discuss", look.glyphs.dot), theme.dim));
+        line_of.push(piece(
+            format!("no round yet {} {key} discuss", look.glyphs.dot),
+            theme.dim,
+        ));
     }
     let is_cut = from > 0;
     for (at, cell) in cells.drain(from..).enumerate() {
@@ -245,13 +291,30 @@ pub(super) fn tables(frame: &mut Frame, app: &App, look: &Look) {
     body(frame, area, rows, selected(Table::Receipts), look);
     if let Some(gap) = Some(Area::new(area.col + area.cols, area.row, 1, area.rows)) {
         for at in 0..gap.rows {
-            let sign = if at == 0 { look.glyphs.horizontal } else { look.glyphs.vertical };
-            row(frame, gap, at, &[piece(sign, look.theme.rule)], look.theme.rule);
+            let sign = if at == 0 {
+                look.glyphs.horizontal
+            } else {
+                look.glyphs.vertical
+            };
+            row(
+                frame,
+                gap,
+                at,
+                &[piece(sign, look.theme.rule)],
+                look.theme.rule,
+            );
         }
     }
     let area = places.fallbacks;
     let tally = tally(app);
-    heading(frame, area, "fallbacks", &tally, style(Table::Fallbacks), look);
+    heading(
+        frame,
+        area,
+        "fallbacks",
+        &tally,
+        style(Table::Fallbacks),
+        look,
+    );
     let fallbacks = app.ledger.fallbacks.iter().rev();
     let rows = fallbacks.map(|marked| (fallback(&marked.row, look), marked.is_seen));
     body(frame, area, rows, selected(Table::Fallbacks), look);
@@ -265,7 +328,10 @@ fn tally(app: &App) -> String {
             *counts.entry(outside(name, 20)).or_insert(0) += 1;
         }
     }
-    let all: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    let all: Vec<String> = counts
+        .iter()
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
     all.join(" · ")
 }
 
@@ -276,7 +342,12 @@ fn body(
     selected: Option<usize>,
     look: &Look,
 ) {
-    let inside = Area::new(area.col, area.row + 1, area.cols, area.rows.saturating_sub(1));
+    let inside = Area::new(
+        area.col,
+        area.row + 1,
+        area.cols,
+        area.rows.saturating_sub(1),
+    );
     let height = usize::from(inside.rows);
     let skip = selected.map_or(0, |at| (at + 1).saturating_sub(height));
     let mut rows = rows.skip(skip);
@@ -329,11 +400,19 @@ fn receipt(receipted: &Receipted, look: &Look) -> Vec<Piece> {
         piece(format!("{}  ", receipted.at), theme.dim),
         piece(format!("{round:<5}  "), theme.text),
         piece(
-            format!("{} {} {}  ", outside(&body.route.asked, 12), look.glyphs.arrow, outside(&body.route.ran, 12)),
+            format!(
+                "{} {} {}  ",
+                outside(&body.route.asked, 12),
+                look.glyphs.arrow,
+                outside(&body.route.ran, 12)
+            ),
             theme.dim,
         ),
         piece(format!("{word:<10}  "), style),
-        piece(format!("{:<4}  ", body.tag.as_deref().unwrap_or("")), theme.dim),
+        piece(
+            format!("{:<4}  ", body.tag.as_deref().unwrap_or("")),
+            theme.dim,
+        ),
         piece(format!("{source}  "), theme.dim),
         piece(format!("{id}  "), theme.dim),
         piece(moved, theme.fault),
@@ -366,7 +445,12 @@ fn fallback(fallback: &Fallback, look: &Look) -> Vec<Piece> {
         piece(format!("{}  ", fallback.at), theme.dim),
         piece(format!("{}  ", outside(&fallback.role, 20)), theme.text),
         piece(
-            format!("{} {} {}  ", outside(&fallback.asked, 12), look.glyphs.arrow, outside(&fallback.ran, 12)),
+            format!(
+                "{} {} {}  ",
+                outside(&fallback.asked, 12),
+                look.glyphs.arrow,
+                outside(&fallback.ran, 12)
+            ),
             theme.text,
         ),
         piece(format!("{}  ", outside(&fallback.reason, 30)), theme.fault),
@@ -380,7 +464,11 @@ fn status(frame: &mut Frame, area: Area, app: &App, look: &Look) {
     if let Some(notice) = &app.notice
         && !app.is_prefixed
     {
-        let style = if notice.is_fault { theme.fault } else { theme.accent };
+        let style = if notice.is_fault {
+            theme.fault
+        } else {
+            theme.accent
+        };
         let text = format!(" {}", outside(&notice.text, 400));
         return line(frame, area, &[piece(text, style)], &[], &blank(theme.text));
     }
@@ -403,16 +491,25 @@ fn status(frame: &mut Frame, area: Area, app: &App, look: &Look) {
             let Some(key) = app.opening.keys.key_of(action) else {
                 continue;
             };
-            let style = if app.cannot(action).is_some() { theme.rule } else { theme.dim };
+            let style = if app.cannot(action).is_some() {
+                theme.rule
+            } else {
+                theme.dim
+            };
             left.push(piece(format!(" {key} {word}  "), style));
         }
         left
     };
     let mut right = Vec::new();
     if let Some(asking) = &app.asking {
-        let rule = asking.exchange().map(|exchange| exchange.status());
+        let rule = asking.exchange().map(Exchange::status);
         if let Some(status) = rule {
-            let text = format!("{} by {} {dot} {} why ", status.activity.word(), status.rule, keys(app, Action::Explain));
+            let text = format!(
+                "{} by {} {dot} {} why ",
+                status.activity.word(),
+                status.rule,
+                keys(app, Action::Explain)
+            );
             right.push(piece(text, theme.dim));
         }
     }
@@ -422,7 +519,10 @@ fn status(frame: &mut Frame, area: Area, app: &App, look: &Look) {
 /// What can follow the prefix: what cannot be done now is dim, with its reason.
 fn menu(app: &App, look: &Look) -> Vec<Piece> {
     let theme = &look.theme;
-    let mut out = vec![piece(format!(" {} ", app.opening.keys.prefix.shown()), theme.accent)];
+    let mut out = vec![piece(
+        format!(" {} ", app.opening.keys.prefix.shown()),
+        theme.accent,
+    )];
     let shown = [
         (Action::Discuss, "discuss"),
         (Action::Brief, "brief"),
@@ -475,14 +575,26 @@ fn hints(app: &App) -> Option<String> {
     }
     if let Some(scroll) = &app.scroll {
         if let Some(typing) = &scroll.typing {
-            let fault = scroll.fault.as_deref().map(|fault| format!("  ({fault})")).unwrap_or_default();
+            let fault = scroll
+                .fault
+                .as_deref()
+                .map(|fault| format!("  ({fault})"))
+                .unwrap_or_default();
             return Some(format!("/{}{fault}", outside(typing.text(), 200)));
         }
-        let fault = scroll.fault.as_deref().map(|fault| format!("{fault} · ")).unwrap_or_default();
-        return Some(format!("{fault}↑↓ PgUp PgDn g G · / search · n N · v select · ^v block · Enter copy · q back"));
+        let fault = scroll
+            .fault
+            .as_deref()
+            .map(|fault| format!("{fault} · "))
+            .unwrap_or_default();
+        return Some(format!(
+            "{fault}↑↓ PgUp PgDn g G · / search · n N · v select · ^v block · Enter copy · q back"
+        ));
     }
     if app.tables.has_keys {
-        return Some("↑↓ select · Enter whole receipt · Tab other table · + - height · Esc back".to_owned());
+        return Some(
+            "↑↓ select · Enter whole receipt · Tab other table · + - height · Esc back".to_owned(),
+        );
     }
     None
 }

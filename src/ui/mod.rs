@@ -13,6 +13,5 @@ mod text;
 mod theme;
 
 pub use console::{Console, Look};
-pub use depth::Depth;
-pub use paint::{Abilities, Caret, Frame, Painter};
+pub use paint::{Caret, Frame, Painter};
 pub use theme::{Glyphs, Theme};

@@ -10,31 +10,11 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
-use super::depth::Depth;
+use super::depth::nearest;
+use crate::app::{Abilities, Depth};
 
 /// Stands in the copy of what is drawn for a cell of which nothing is known.
 const UNKNOWN: &str = "\u{0}";
-
-/// What the outer terminal can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Abilities {
-    /// Its colours.
-    pub depth: Depth,
-    /// It holds a synchronized frame back (mode 2026).
-    pub sync: bool,
-    /// It shows Unicode.
-    pub unicode: bool,
-}
-
-impl Default for Abilities {
-    fn default() -> Self {
-        Self {
-            depth: Depth::Rgb,
-            sync: false,
-            unicode: true,
-        }
-    }
-}
 
 /// The cursor as it is to stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -225,7 +205,13 @@ impl Painter {
             if !is_same {
                 let cell = cell.clone();
                 let last = if wide { col + 1 } else { col };
-                self.put(&cell, width, u16::try_from(col).unwrap_or(u16::MAX), row, out);
+                self.put(
+                    &cell,
+                    width,
+                    u16::try_from(col).unwrap_or(u16::MAX),
+                    row,
+                    out,
+                );
                 // Half of what was written over is left: nobody knows what the terminal makes of it.
                 if last + 1 < cols && width_of(self.drawn.content[from + last].symbol()) == 2 {
                     self.drawn.content[from + last + 1].set_symbol(UNKNOWN);
@@ -298,8 +284,8 @@ impl Painter {
             }
         }
         let depth = self.abilities.depth;
-        color(depth.nearest(fg), 30, out);
-        color(depth.nearest(bg), 40, out);
+        color(nearest(depth, fg), 30, out);
+        color(nearest(depth, bg), 40, out);
         if depth == Depth::Rgb {
             match underline {
                 Color::Rgb(r, g, b) => {

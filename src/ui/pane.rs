@@ -44,7 +44,11 @@ pub(super) fn draw_scrolled(
         }
         for (at, hit) in scroll.hits.iter().enumerate() {
             if hit.row == number {
-                let look = if scroll.hit == Some(at) { theme.selected } else { theme.hit };
+                let look = if scroll.hit == Some(at) {
+                    theme.selected
+                } else {
+                    theme.hit
+                };
                 mark(cells, hit.col, hit.col.saturating_add(hit.cols), look);
             }
         }
@@ -79,7 +83,11 @@ fn draw_row(cells: &mut [Cell], screen: &Screen, row: u16) {
         }
         let width = usize::from(cell.width);
         // Half of a wide character at the edge is a blank.
-        let text = if col + width > cells.len() { " " } else { cell.text };
+        let text = if col + width > cells.len() {
+            " "
+        } else {
+            cell.text
+        };
         put(&mut cells[col], text, cell.style);
         if width == 2 && col + 1 < cells.len() {
             behind(&mut cells[col + 1]);
@@ -116,7 +124,12 @@ fn put(cell: &mut Cell, text: &str, style: Style) {
     match text.as_bytes() {
         [byte @ 0x20..=0x7e] => cell.set_char(char::from(*byte)),
         _ if is_safe(text) => cell.set_symbol(text),
-        _ => cell.set_symbol(&text.chars().filter(|char| !is_unsafe(*char)).collect::<String>()),
+        _ => cell.set_symbol(
+            &text
+                .chars()
+                .filter(|char| !is_unsafe(*char))
+                .collect::<String>(),
+        ),
     };
     cell.fg = color(style.fg);
     cell.bg = color(style.bg);
@@ -144,7 +157,13 @@ fn color(color: Color) -> Shown {
 }
 
 fn modifier(style: Style) -> Modifier {
-    if style == (Style { fg: style.fg, bg: style.bg, ..Style::default() }) {
+    if style
+        == (Style {
+            fg: style.fg,
+            bg: style.bg,
+            ..Style::default()
+        })
+    {
         return Modifier::empty();
     }
     let mut modifier = Modifier::empty();

@@ -58,7 +58,13 @@ fn panel(frame: &mut Frame, area: Area, heading: Vec<Piece>, look: &Look) -> Are
         // What lies beside it stays apart.
         let side = Area::new(at, area.row, 1, area.rows);
         for at in 0..side.rows {
-            row(frame, side, at, &[piece(look.glyphs.vertical, look.theme.rule)], look.theme.rule);
+            row(
+                frame,
+                side,
+                at,
+                &[piece(look.glyphs.vertical, look.theme.rule)],
+                look.theme.rule,
+            );
         }
     }
     Area::new(
@@ -89,7 +95,13 @@ fn middle(places: &Places, cols: u16, rows: u16) -> Area {
 }
 
 /// Draws rows of text from `top` on; gives the first row that is shown in fact.
-fn text(frame: &mut Frame, area: Area, lines: &[(String, Style)], top: usize, look: &Look) -> usize {
+fn text(
+    frame: &mut Frame,
+    area: Area,
+    lines: &[(String, Style)],
+    top: usize,
+    look: &Look,
+) -> usize {
     let base = look.theme.panel;
     let top = top.min(lines.len().saturating_sub(usize::from(area.rows)));
     for at in 0..area.rows {
@@ -107,26 +119,42 @@ fn text(frame: &mut Frame, area: Area, lines: &[(String, Style)], top: usize, lo
 fn wrapped(text: &str, cols: u16, style: Style) -> Vec<(String, Style)> {
     let text = plain::block(text);
     let rows = wrap::rows(&text, usize::from(cols));
-    rows.into_iter().map(|(_, row)| (row.to_owned(), style)).collect()
+    rows.into_iter()
+        .map(|(_, row)| (row.to_owned(), style))
+        .collect()
 }
 
 /// Draws a text that is being written, the cursor in view; gives the cursor.
 fn editor(frame: &mut Frame, area: Area, editor: &Editor, look: &Look) -> Caret {
     let shown = editor.text().replace('\t', " ");
     let rows = wrap::rows(&shown, usize::from(area.cols.saturating_sub(1)));
-    let at = rows.iter().rposition(|(start, _)| *start <= editor.at()).unwrap_or(0);
+    let at = rows
+        .iter()
+        .rposition(|(start, _)| *start <= editor.at())
+        .unwrap_or(0);
     let (start, _) = rows.get(at).copied().unwrap_or_default();
     let before = shown.get(start..editor.at()).unwrap_or_default();
     let height = usize::from(area.rows).max(1);
     let top = (at + 1).saturating_sub(height);
     for line in 0..area.rows {
-        let text = rows.get(top + usize::from(line)).map_or("", |(_, row)| *row);
-        row(frame, area, line, &[piece(text, look.theme.panel)], look.theme.panel);
+        let text = rows
+            .get(top + usize::from(line))
+            .map_or("", |(_, row)| *row);
+        row(
+            frame,
+            area,
+            line,
+            &[piece(text, look.theme.panel)],
+            look.theme.panel,
+        );
     }
     let col = u16::try_from(unicode_width::UnicodeWidthStr::width(before)).unwrap_or(0);
     Caret {
         col: area.col + col.min(area.cols.saturating_sub(1)),
-        row: area.row + u16::try_from(at - top).unwrap_or(0).min(area.rows.saturating_sub(1)),
+        row: area.row
+            + u16::try_from(at - top)
+                .unwrap_or(0)
+                .min(area.rows.saturating_sub(1)),
         shape: 0,
     }
 }
@@ -134,10 +162,17 @@ fn editor(frame: &mut Frame, area: Area, editor: &Editor, look: &Look) -> Caret 
 fn composer(frame: &mut Frame, places: &Places, app: &App, look: &Look) -> Caret {
     let theme = &look.theme;
     let composer = &app.composer;
-    let diff = if composer.diff { "with the diff" } else { "no diff" };
+    let diff = if composer.diff {
+        "with the diff"
+    } else {
+        "no diff"
+    };
     let mut head = vec![
         piece("to the peer  ", theme.accent),
-        piece(format!("{}  ", composer.kind()), theme.text.add_modifier(Modifier::BOLD)),
+        piece(
+            format!("{}  ", composer.kind()),
+            theme.text.add_modifier(Modifier::BOLD),
+        ),
         piece(format!("{} {diff}", look.glyphs.dot), theme.dim),
     ];
     let why = composer.fault.clone().or_else(|| app.cannot_ask());
@@ -155,21 +190,39 @@ fn read(frame: &mut Frame, places: &Places, app: &App, reader: Reader, look: &Lo
     };
     let theme = &look.theme;
     let all = places.panes;
-    let cols = if all.cols >= 90 { all.cols * 2 / 3 } else { all.cols };
+    let cols = if all.cols >= 90 {
+        all.cols * 2 / 3
+    } else {
+        all.cols
+    };
     let area = Area::new(all.col + all.cols - cols, all.row, cols, all.rows);
     let (word, style) = summary(entry, look);
     let number = format!("{} {}  ", entry.kind, entry.number);
-    let time = format!("  {} {} {}", took(entry.elapsed_ms), look.glyphs.dot, entry.at);
+    let time = format!(
+        "  {} {} {}",
+        took(entry.elapsed_ms),
+        look.glyphs.dot,
+        entry.at
+    );
     let place = format!("   {}/{}", reader.entry + 1, app.ledger.entries.len());
     let inside = panel(
         frame,
         area,
-        vec![piece(number, theme.accent), piece(word, style), piece(time, theme.dim), piece(place, theme.dim)],
+        vec![
+            piece(number, theme.accent),
+            piece(word, style),
+            piece(time, theme.dim),
+            piece(place, theme.dim),
+        ],
         look,
     );
     let mut lines = vec![(String::new(), theme.text)];
     for remark in &entry.remarks {
-        lines.extend(wrapped(&format!("{} {remark}", look.glyphs.dot), inside.cols, theme.fault));
+        lines.extend(wrapped(
+            &format!("{} {remark}", look.glyphs.dot),
+            inside.cols,
+            theme.fault,
+        ));
     }
     lines.extend(wrapped(&entry.text(), inside.cols, theme.text));
     if !entry.asked.is_empty() {
@@ -182,7 +235,11 @@ fn read(frame: &mut Frame, places: &Places, app: &App, reader: Reader, look: &Lo
 
 fn ask(frame: &mut Frame, places: &Places, app: &App, question: &Question, look: &Look) -> Caret {
     let theme = &look.theme;
-    let area = middle(places, places.panes.cols * 4 / 5, places.panes.rows.saturating_sub(2).max(6));
+    let area = middle(
+        places,
+        places.panes.cols * 4 / 5,
+        places.panes.rows.saturating_sub(2).max(6),
+    );
     let to = match question.to {
         Role::Driver => "your answer goes into the driver's input box",
         Role::Peer => "your answer goes to the peer as the next message",
@@ -214,7 +271,13 @@ fn ask(frame: &mut Frame, places: &Places, app: &App, question: &Question, look:
     text(frame, above, &lines, question.top, look);
     let rule = look.glyphs.horizontal.repeat(usize::from(inside.cols));
     let line = Area::new(inside.col, inside.row + above.rows, inside.cols, 1);
-    row(frame, line, 0, &[piece(rule, theme.panel.patch(theme.rule))], theme.panel);
+    row(
+        frame,
+        line,
+        0,
+        &[piece(rule, theme.panel.patch(theme.rule))],
+        theme.panel,
+    );
     let box_of = Area::new(
         inside.col,
         line.row + 1,
@@ -228,20 +291,36 @@ fn ask(frame: &mut Frame, places: &Places, app: &App, question: &Question, look:
 const OTHER_KEYS: [(&str, &str, &str); 16] = [
     ("composer", "Enter", "send the message"),
     ("composer", "Alt-Enter, ^J", "a new line"),
-    ("composer", "Tab", "the kind: implementation, plan, question"),
+    (
+        "composer",
+        "Tab",
+        "the kind: implementation, plan, question",
+    ),
     ("composer", "^T", "append the working tree's diff, or not"),
     ("composer", "^G", "write it in $VISUAL or $EDITOR"),
     ("composer", "Up, Down", "earlier messages"),
     ("reader", "Left, Right", "the review before, the next one"),
     ("reader", "y", "copy the review"),
-    ("scrolled", "/ n N", "search by a pattern, further up, further down"),
+    (
+        "scrolled",
+        "/ n N",
+        "search by a pattern, further up, further down",
+    ),
     ("scrolled", "v ^V", "select running text, or a rectangle"),
     ("scrolled", "Enter, y", "copy what is selected"),
     ("tables", "Enter", "the whole receipt"),
     ("tables", "+ -", "higher, lower"),
-    ("question", "Tab", "the answer goes to the driver, or to the peer"),
+    (
+        "question",
+        "Tab",
+        "the answer goes to the driver, or to the peer",
+    ),
     ("mouse", "wheel, drag", "scroll; select and copy"),
-    ("mouse", "Shift", "the mouse is the console's, whatever the child wants"),
+    (
+        "mouse",
+        "Shift",
+        "the mouse is the console's, whatever the child wants",
+    ),
 ];
 
 fn list_keys(frame: &mut Frame, places: &Places, app: &App, help: &Help, look: &Look) {
@@ -249,7 +328,10 @@ fn list_keys(frame: &mut Frame, places: &Places, app: &App, help: &Help, look: &
     let area = middle(places, 78, places.panes.rows);
     let mut head = vec![piece("keys  ", theme.accent)];
     if !help.search.is_empty() {
-        head.push(piece(format!("matching: {}", outside(&help.search, 60)), theme.text));
+        head.push(piece(
+            format!("matching: {}", outside(&help.search, 60)),
+            theme.text,
+        ));
     }
     let inside = panel(frame, area, head, look);
     let wanted = help.search.to_lowercase();
@@ -293,7 +375,13 @@ fn list_keys(frame: &mut Frame, places: &Places, app: &App, help: &Help, look: &
     text(frame, inside, &lines, help.top, look);
 }
 
-fn whole_receipt(frame: &mut Frame, places: &Places, app: &App, (at, top): (usize, usize), look: &Look) {
+fn whole_receipt(
+    frame: &mut Frame,
+    places: &Places,
+    app: &App,
+    (at, top): (usize, usize),
+    look: &Look,
+) {
     let Some(marked) = app.ledger.receipts.get(at) else {
         return;
     };
@@ -321,7 +409,11 @@ fn flatten(name: &str, value: &serde_json::Value, tell: &mut dyn FnMut(&str, &st
     match value {
         serde_json::Value::Object(fields) => {
             for (key, value) in fields {
-                let name = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+                let name = if name.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{name}.{key}")
+                };
                 flatten(&name, value, tell);
             }
         }
@@ -342,7 +434,10 @@ fn explain(frame: &mut Frame, places: &Places, app: &App, look: &Look) {
             continue;
         };
         let doing = &pane.doing;
-        lines.push((format!("{} ({})", role.word(), pane.profile.name), theme.accent));
+        lines.push((
+            format!("{} ({})", role.word(), pane.profile.name),
+            theme.accent,
+        ));
         let what = format!("  {} by the rule {}", doing.activity.word(), doing.rule);
         lines.extend(wrapped(&what, inside.cols, theme.text));
         if !doing.evidence.is_empty() {
@@ -354,7 +449,11 @@ fn explain(frame: &mut Frame, places: &Places, app: &App, look: &Look) {
             lines.extend(wrapped(&line, inside.cols, theme.dim));
         }
         if let Some(state) = pane.screen.agent_state() {
-            lines.extend(wrapped(&format!("  it reports: {}", outside(state, 60)), inside.cols, theme.dim));
+            lines.extend(wrapped(
+                &format!("  it reports: {}", outside(state, 60)),
+                inside.cols,
+                theme.dim,
+            ));
         }
         lines.push((String::new(), theme.text));
     }
@@ -385,13 +484,20 @@ fn explain(frame: &mut Frame, places: &Places, app: &App, look: &Look) {
 fn quit(frame: &mut Frame, places: &Places, app: &App, look: &Look) {
     let theme = &look.theme;
     let area = middle(places, 66, 6);
-    let inside = panel(frame, area, vec![piece("a round is going on", theme.fault)], look);
+    let inside = panel(
+        frame,
+        area,
+        vec![piece("a round is going on", theme.fault)],
+        look,
+    );
     let agents = match app.driver {
         Some(_) => "Both agents and all they started are ended",
         None => "The peer and all it started is ended",
     };
     let lines: Vec<(String, Style)> = wrapped(
-        &format!("{agents}; the receipt will say that the round was interrupted, and the recording is kept.\n\ny quit · any other key stays"),
+        &format!(
+            "{agents}; the receipt will say that the round was interrupted, and the recording is kept.\n\ny quit · any other key stays"
+        ),
         inside.cols,
         theme.text,
     );
@@ -405,14 +511,27 @@ pub(super) fn hint(frame: &mut Frame, area: Area, app: &App, look: &Look) {
     let key = |action| keys(app, action);
     let lines = [
         "The peer reads along and reviews; it is started so that it cannot write.".to_owned(),
-        format!("{} asks it for a review; its verdict comes back here.", key(Action::Discuss)),
-        format!("{} shows every key, {} leaves. All else goes to the driver ({prefix} is yours).", key(Action::Help), key(Action::Quit)),
+        format!(
+            "{} asks it for a review; its verdict comes back here.",
+            key(Action::Discuss)
+        ),
+        format!(
+            "{} shows every key, {} leaves. All else goes to the driver ({prefix} is yours).",
+            key(Action::Help),
+            key(Action::Quit)
+        ),
     ];
     let from = area.rows.saturating_sub(5) / 2;
     for (at, line) in lines.iter().enumerate() {
         let rows = wrap::rows(line, usize::from(area.cols.saturating_sub(4)));
         let first = rows.first().map_or("", |(_, row)| *row);
         let at = from + u16::try_from(at).unwrap_or(0);
-        row(frame, area, at, &[piece(format!("  {first}"), theme.dim)], theme.text);
+        row(
+            frame,
+            area,
+            at,
+            &[piece(format!("  {first}"), theme.dim)],
+            theme.text,
+        );
     }
 }

@@ -121,6 +121,9 @@ mod tests {
     fn times_are_short() {
         assert_eq!(clock(Duration::from_secs(21)), "00:21");
         assert_eq!(clock(Duration::from_secs(3723)), "1:02:03");
-        assert_eq!([took(849), took(12_300), took(200_000)], ["0.8 s", "12 s", "3 min"]);
+        assert_eq!(
+            [took(849), took(12_300), took(200_000)],
+            ["0.8 s", "12 s", "3 min"]
+        );
     }
 }

@@ -82,7 +82,13 @@ impl Theme {
         Self {
             accent: bold,
             fault: bold,
-            verdicts: [bold, bold, bold, bold, Style::new().add_modifier(Modifier::DIM)],
+            verdicts: [
+                bold,
+                bold,
+                bold,
+                bold,
+                Style::new().add_modifier(Modifier::DIM),
+            ],
             ..Self::ansi()
         }
     }
@@ -182,11 +188,13 @@ mod tests {
             Verdict::Unparsed,
         ];
         for glyphs in [Glyphs::new(true), Glyphs::new(false)] {
-            let signs: std::collections::BTreeSet<_> = all.iter().map(|v| glyphs.verdict(*v)).collect();
+            let signs: std::collections::BTreeSet<_> =
+                all.iter().map(|v| glyphs.verdict(*v)).collect();
             assert_eq!(signs.len(), 5);
         }
         for theme in [Theme::new(true), Theme::new(false), Theme::ansi()] {
-            let looks: std::collections::HashSet<_> = all.iter().map(|v| theme.verdict(*v)).collect();
+            let looks: std::collections::HashSet<_> =
+                all.iter().map(|v| theme.verdict(*v)).collect();
             assert_eq!(looks.len(), 5);
         }
     }

@@ -173,6 +173,48 @@ pub async fn diff(dir: &Path, revision: Option<&str>, limit: Duration) -> Result
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
+/// Where a repository stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The branch; the beginning of the commit where there is none.
+    pub name: String,
+    /// Whether the working tree differs from the last commit, untracked files counted.
+    pub is_changed: bool,
+}
+
+/// Returns where the repository that holds `dir` stands. All of it takes at most `limit`.
+pub async fn head(dir: &Path, limit: Duration) -> Result<Head, GitError> {
+    let git = Git::find(limit)?;
+    let repository = Repository::find_with(&git, dir).await?;
+    let asked = ["symbolic-ref", "--quiet", "--short", "HEAD"];
+    let branch = git.looking(&repository.top).args(asked).run(b"").await?;
+    let name = match branch.status.success() {
+        true => branch.line(),
+        false => {
+            let asked = ["rev-parse", "--short", "HEAD"];
+            git.looking(&repository.top)
+                .args(asked)
+                .run(b"")
+                .await?
+                .line()
+        }
+    };
+    let private = git.private(&repository).await?;
+    let asked = [
+        "status",
+        "--porcelain",
+        "--untracked-files=normal",
+        "--ignore-submodules=dirty",
+        "--no-renames",
+    ];
+    let answer = private.git().args(asked).run(b"").await?;
+    let is_changed = match answer.status.success() {
+        true => !answer.output.is_empty(),
+        false => return Err(GitError::Failed(answer.complaint())),
+    };
+    Ok(Head { name, is_changed })
+}
+
 /// The program, and the moment by which all that is asked of it must be done.
 struct Git {
     program: PathBuf,
@@ -467,7 +509,7 @@ impl Call {
             Ok::<_, GitError>(())
         };
         let work = async {
-            let errors = async { Ok::<_, GitError>(head(stderr, limits::QUOTE_BYTES).await?) };
+            let errors = async { Ok::<_, GitError>(beginning(stderr, limits::QUOTE_BYTES).await?) };
             let output = bounded(stdout, limits::GIT_BYTES);
             let ((), output, errors) = tokio::try_join!(write, output, errors)?;
             let status = child.wait().await?;
@@ -511,7 +553,7 @@ async fn bounded(mut from: impl AsyncRead + Unpin, bound: usize) -> Result<Vec<u
 }
 
 /// Reads to the end but keeps only the beginning.
-async fn head(mut from: impl AsyncRead + Unpin, keep: usize) -> io::Result<Vec<u8>> {
+async fn beginning(mut from: impl AsyncRead + Unpin, keep: usize) -> io::Result<Vec<u8>> {
     let mut kept = Vec::new();
     (&mut from).take(keep as u64).read_to_end(&mut kept).await?;
     tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;

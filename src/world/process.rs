@@ -186,6 +186,16 @@ fn parse_stat(stat: &[u8]) -> Option<Process> {
     })
 }
 
+/// Stops this process as a shell's job; returns when it is continued.
+pub fn suspend() {
+    use rustix::process::{Signal, getpgrp, getpid, kill_process_group};
+    // The whole job, as the terminal's own key would; a process alone where there is no such group.
+    if kill_process_group(getpgrp(), Signal::TSTP).is_err() {
+        // It could not be stopped; it goes on.
+        let _ = rustix::process::kill_process(getpid(), Signal::TSTP);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -244,6 +244,19 @@ impl Pty {
         Ok(())
     }
 
+    /// Writes what is queued as far as the terminal takes it now, without waiting.
+    pub fn push(&mut self) {
+        use rustix::io::Errno;
+        while !self.outgoing.is_empty() {
+            match rustix::io::write(self.channel.get_ref(), &self.outgoing) {
+                Ok(bytes) => drop(self.outgoing.drain(..bytes)),
+                Err(Errno::INTR) => {}
+                // What it does not take is left to `next`, which also tells when it is gone.
+                Err(_) => return,
+            }
+        }
+    }
+
     /// Returns how many queued bytes the terminal has not taken yet.
     pub fn outgoing(&self) -> usize {
         self.outgoing.len()

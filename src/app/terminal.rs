@@ -1,0 +1,162 @@
+//! What is known of the outer terminal: what it can do, and the colours it has.
+
+use super::input::Reply;
+use crate::screen::Palette;
+
+/// How many colours there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// None: attributes alone.
+    None,
+    /// The sixteen of the terminal's own palette.
+    Ansi,
+    /// The 256 of xterm.
+    Indexed,
+    /// All of them.
+    #[default]
+    Rgb,
+}
+
+/// What the outer terminal can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abilities {
+    /// Its colours.
+    pub depth: Depth,
+    /// It holds a synchronized frame back (mode 2026).
+    pub sync: bool,
+    /// It shows Unicode.
+    pub unicode: bool,
+}
+
+impl Default for Abilities {
+    fn default() -> Self {
+        Self {
+            depth: Depth::Rgb,
+            sync: false,
+            unicode: true,
+        }
+    }
+}
+
+/// How a desktop notification is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Notify {
+    /// Nothing is known of it: the bell alone.
+    #[default]
+    Bell,
+    /// OSC 9.
+    Osc9,
+    /// OSC 777.
+    Osc777,
+}
+
+/// The outer terminal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Terminal {
+    /// What it can do.
+    pub abilities: Abilities,
+    /// Its colours, as far as it told them.
+    pub palette: Palette,
+    /// It knows the kitty keyboard protocol.
+    pub kitty: bool,
+    /// How it notifies.
+    pub notify: Notify,
+    /// Whether its colours are fixed by the settings: dark, or light.
+    pub fixed: Option<bool>,
+}
+
+/// The terminals that are known to notify, by what their name holds.
+const NOTIFIERS: [(&str, Notify); 7] = [
+    ("kitty", Notify::Osc9),
+    ("wezterm", Notify::Osc9),
+    ("ghostty", Notify::Osc9),
+    ("iterm2", Notify::Osc9),
+    ("foot", Notify::Osc777),
+    ("rxvt", Notify::Osc777),
+    ("konsole", Notify::Osc777),
+];
+
+impl Terminal {
+    /// What its environment says of it: `TERM`, `COLORTERM`, whether colours are unwanted, whether it shows Unicode.
+    pub fn of(term: &str, colorterm: &str, no_color: bool, unicode: bool) -> Self {
+        let has = |word: &str| term.contains(word);
+        let depth = match () {
+            () if no_color => Depth::None,
+            () if matches!(colorterm, "truecolor" | "24bit") || has("direct") || has("kitty") => {
+                Depth::Rgb
+            }
+            () if has("256color") => Depth::Indexed,
+            () if has("vt1") || has("vt2") => Depth::None,
+            () => Depth::Ansi,
+        };
+        Self {
+            abilities: Abilities {
+                depth,
+                sync: false,
+                unicode,
+            },
+            ..Self::default()
+        }
+    }
+
+    /// Takes in an answer of it.
+    pub fn learn(&mut self, reply: &Reply) {
+        match reply {
+            Reply::Foreground(color) => self.palette.foreground = *color,
+            Reply::Background(color) => self.palette.background = *color,
+            Reply::KittyFlags(_) => self.kitty = true,
+            Reply::Mode(2026, state) => self.abilities.sync = matches!(state, 1..=3),
+            Reply::Version(name) => {
+                let name = name.to_lowercase();
+                let known = NOTIFIERS.iter().find(|(word, _)| name.contains(word));
+                if let Some((_, notify)) = known {
+                    self.notify = *notify;
+                    // All of these have them, whatever TERM says.
+                    if self.abilities.depth != Depth::None {
+                        self.abilities.depth = Depth::Rgb;
+                    }
+                }
+            }
+            Reply::IsDark(_)
+            | Reply::Attributes(_)
+            | Reply::Mode(..)
+            | Reply::CellPixels(..)
+            | Reply::Other => {}
+        }
+    }
+
+    /// Whether its background is dark.
+    pub fn is_dark(&self) -> bool {
+        self.fixed.unwrap_or_else(|| self.palette.is_dark())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_told_by_the_environment_and_by_the_terminal() {
+        let depth = |term, colorterm, no_color| {
+            Terminal::of(term, colorterm, no_color, true)
+                .abilities
+                .depth
+        };
+        assert_eq!(depth("xterm-256color", "truecolor", false), Depth::Rgb);
+        assert_eq!(depth("xterm-256color", "", false), Depth::Indexed);
+        assert_eq!(depth("linux", "", false), Depth::Ansi);
+        assert_eq!(depth("vt100", "", false), Depth::None);
+        assert_eq!(depth("xterm-256color", "truecolor", true), Depth::None);
+        let mut terminal = Terminal::of("xterm-256color", "", false, true);
+        terminal.learn(&Reply::Version("ghostty 1.2".to_owned()));
+        assert_eq!(
+            (terminal.abilities.depth, terminal.notify),
+            (Depth::Rgb, Notify::Osc9)
+        );
+        terminal.learn(&Reply::Mode(2026, 2));
+        assert!(terminal.abilities.sync);
+        terminal.learn(&Reply::Background((250, 250, 250)));
+        terminal.learn(&Reply::Foreground((0, 0, 0)));
+        assert!(!terminal.is_dark());
+    }
+}

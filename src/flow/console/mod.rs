@@ -1,0 +1,363 @@
+//! The console: one task that owns its state, hands it what happens, does what it wants done, and has it drawn.
+
+mod child;
+mod editor;
+mod perform;
+mod rounds;
+mod state;
+
+use std::future::pending;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep_until;
+
+use self::child::{Child, News};
+use self::state::Inner;
+use super::config::{self, Workplace};
+use super::failure::Failure;
+use super::peer;
+use crate::app::input::{Decoder, Input};
+use crate::app::layout::Layout;
+use crate::app::{App, Bindings, Ended, Event, Opening, Role, Terminal};
+use crate::cli::{Exit, Options};
+use crate::config::{Key, Profile, Settings};
+use crate::world::outer::{Outer, OuterError, Resizes};
+use crate::world::signals::Signals;
+use crate::world::{environment, program};
+
+/// Between two frames while output floods.
+const FRAME: Duration = Duration::from_millis(8);
+
+/// Draws the console: what changed of it, as bytes for the outer terminal. `forget`: nothing is known of what that
+/// shows.
+pub trait Draw {
+    /// Appends the bytes.
+    fn draw(&mut self, app: &mut App, forget: bool, out: &mut Vec<u8>);
+}
+
+/// Opens the console and stays in it until it is left.
+pub async fn run(place: &Workplace, options: &Options, draw: &mut dyn Draw) -> Result<(), Failure> {
+    let settings =
+        config::settings(place, options).map_err(|faults| Failure::of(Exit::Usage, &faults))?;
+    let driver = match settings.driver.value.as_str() {
+        "none" => None,
+        name => Some(Arc::new(seated(&settings, name, place)?)),
+    };
+    let peer = Arc::new(seated(&settings, &settings.peer.value, place)?);
+    let mouse = flag(&settings, "ui.mouse").unwrap_or(true);
+    let mut outer = Outer::open(mouse).map_err(|error| match error {
+        OuterError::Broken(_) => Failure::of(Exit::Error, &error),
+        error => Failure::of(Exit::Usage, &error),
+    })?;
+    let signals = Signals::listen().map_err(|error| Failure::of(Exit::Error, &error))?;
+    let resizes = Resizes::listen().map_err(|error| Failure::of(Exit::Error, &error))?;
+    let opening = Opening {
+        size: outer.size(),
+        driver,
+        peer,
+        repository: name_of(place),
+        keys: bindings(&settings)?,
+        layout: layout(&settings),
+        scrollback: settings.scrollback.value,
+        mouse,
+        alerts: word(&settings, "ui.notify").as_deref() != Some("never"),
+        confined: "none".to_owned(),
+        hint: false,
+        terminal: terminal(&settings),
+        reader: flag(&settings, "ui.screen_reader").unwrap_or(false),
+    };
+    outer
+        .enter()
+        .map_err(|error| Failure::of(Exit::Error, &error))?;
+    let app = App::open(opening);
+    let mut inner = Inner::open(app, outer, &settings, place, options);
+    inner.run(Outside { signals, resizes }, draw).await;
+    inner.close().await;
+    Ok(())
+}
+
+/// The profile of a pane: a harness by its name, or any command.
+fn seated(settings: &Settings, name: &str, place: &Workplace) -> Result<Profile, Failure> {
+    if settings.profile(name).is_some() {
+        return peer::profile(settings, name);
+    }
+    let words = shlex::split(name).unwrap_or_default();
+    let path = environment::variable("PATH");
+    let is_program = words
+        .first()
+        .is_some_and(|word| program::find(word.as_ref(), path.as_deref(), &place.folder).is_ok());
+    if !is_program {
+        return peer::profile(settings, name);
+    }
+    let mut profile = peer::profile(settings, "unknown")?;
+    profile.name = words
+        .first()
+        .map_or("", |word| word.rsplit('/').next().unwrap_or(word))
+        .to_owned();
+    profile.title = String::new();
+    profile.command = words;
+    Ok(profile)
+}
+
+fn name_of(place: &Workplace) -> String {
+    let root = place.root.as_deref().unwrap_or(&place.folder);
+    let name = root
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| "/".to_owned())
+}
+
+fn word(settings: &Settings, key: &str) -> Option<String> {
+    let entry = settings.get(&Key::of(key))?;
+    entry.value.as_str().map(str::to_owned)
+}
+
+fn flag(settings: &Settings, key: &str) -> Option<bool> {
+    settings.get(&Key::of(key))?.value.as_bool()
+}
+
+fn layout(settings: &Settings) -> Layout {
+    match word(settings, "ui.layout").as_deref() {
+        Some("columns") => Layout::Columns,
+        Some("rows") => Layout::Rows,
+        Some("zoom" | "single") => Layout::Zoom,
+        _ => Layout::Auto,
+    }
+}
+
+fn bindings(settings: &Settings) -> Result<Bindings, Failure> {
+    let prefix = word(settings, "ui.prefix").unwrap_or_else(|| "ctrl-]".to_owned());
+    let changes: Vec<(String, String)> = settings
+        .entries()
+        .iter()
+        .filter_map(|entry| match entry.key.parts().as_slice() {
+            ["ui", "keys", name] => Some(((*name).to_owned(), entry.value.as_str()?.to_owned())),
+            _ => None,
+        })
+        .collect();
+    let changes = changes
+        .iter()
+        .map(|(name, key)| (name.as_str(), key.as_str()));
+    Bindings::new(&prefix, changes).map_err(|faults| {
+        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        Failure::new(Exit::Usage, told.join("; "))
+    })
+}
+
+fn terminal(settings: &Settings) -> Terminal {
+    let variable = |name| {
+        let value = environment::variable(name)?;
+        Some(value.to_string_lossy().into_owned())
+    };
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(variable);
+    let locale = locale.unwrap_or_default().to_lowercase();
+    let unicode = locale.contains("utf-8") || locale.contains("utf8");
+    let theme = word(settings, "ui.theme").unwrap_or_default();
+    let no_color = variable("NO_COLOR").is_some() || theme == "mono";
+    let mut terminal = Terminal::of(
+        &variable("TERM").unwrap_or_default(),
+        &variable("COLORTERM").unwrap_or_default(),
+        no_color,
+        unicode && !flag(settings, "ui.ascii").unwrap_or(false),
+    );
+    terminal.fixed = match theme.as_str() {
+        "dark" => Some(true),
+        "light" => Some(false),
+        _ => None,
+    };
+    terminal
+}
+
+/// What the system tells.
+struct Outside {
+    signals: Signals,
+    resizes: Resizes,
+}
+
+/// What woke the loop.
+enum Woken {
+    Stop,
+    Typed,
+    Drained,
+    Gone,
+    Resized,
+    Child(Role, io::Result<News>),
+    Told(state::Told),
+    Time,
+}
+
+impl Inner<'_> {
+    async fn run(&mut self, mut outside: Outside, draw: &mut dyn Draw) {
+        self.start(Role::Driver);
+        self.start(Role::Peer);
+        self.look_at_branch();
+        let mut decoder = Decoder::default();
+        let mut typed = Vec::new();
+        let mut batches = [Vec::new(), Vec::new()];
+        self.redraw = true;
+        self.show(draw);
+        while !self.is_over {
+            let due = [
+                self.app.next_deadline(),
+                decoder.next_deadline(),
+                self.frame_due(),
+            ];
+            let due = due.into_iter().flatten().min();
+            typed.clear();
+            batches.iter_mut().for_each(Vec::clear);
+            let woken = self.wait(&mut outside, due, &mut typed, &mut batches).await;
+            let now = self.clock.elapsed();
+            match woken {
+                Woken::Stop | Woken::Gone => self.update(Event::Asked),
+                Woken::Typed => {
+                    for input in decoder.feed(&typed, now) {
+                        self.input(input);
+                    }
+                }
+                Woken::Resized => {
+                    let (cols, rows) = self.outer.size();
+                    self.update(Event::Resized(cols, rows));
+                }
+                Woken::Child(role, news) => {
+                    let batch = std::mem::take(&mut batches[usize::from(role == Role::Peer)]);
+                    self.child_news(role, news, &batch);
+                    batches[usize::from(role == Role::Peer)] = batch;
+                }
+                Woken::Told(told) => self.told(told),
+                Woken::Drained | Woken::Time => {}
+            }
+            if decoder.next_deadline().is_some_and(|due| now >= due) {
+                for input in decoder.wake(now) {
+                    self.input(input);
+                }
+            }
+            if due.is_some_and(|due| now >= due) {
+                self.update(Event::Woke);
+            }
+            self.show(draw);
+        }
+    }
+
+    /// Waits until something happens.
+    async fn wait(
+        &mut self,
+        outside: &mut Outside,
+        due: Option<Duration>,
+        typed: &mut Vec<u8>,
+        batches: &mut [Vec<u8>; 2],
+    ) -> Woken {
+        let Self {
+            outer,
+            driver,
+            peer,
+            told,
+            clock,
+            is_away,
+            ..
+        } = self;
+        let [driver_batch, peer_batch] = batches;
+        let due = due.map(|due| clock.instant(due));
+        let time = async {
+            match due {
+                Some(due) => sleep_until(due).await,
+                None => pending().await,
+            }
+        };
+        let typing = async {
+            match is_away {
+                true => pending().await,
+                false => outer.next(typed).await,
+            }
+        };
+        // The two children take turns, so that one that floods does not keep the other from being heard.
+        let children = async {
+            tokio::select! {
+                news = next_of(driver, driver_batch) => (Role::Driver, news),
+                news = next_of(peer, peer_batch) => (Role::Peer, news),
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = outside.signals.next() => Woken::Stop,
+            () = outside.resizes.next() => Woken::Resized,
+            read = typing => match read {
+                Ok(true) => Woken::Typed,
+                Ok(false) => Woken::Drained,
+                Err(_) => Woken::Gone,
+            },
+            Some(told) = told.recv() => Woken::Told(told),
+            (role, news) = children => Woken::Child(role, news),
+            () = time => Woken::Time,
+        }
+    }
+
+    /// When what changed is to be drawn.
+    fn frame_due(&self) -> Option<Duration> {
+        (self.redraw && self.can_draw()).then(|| self.drawn + FRAME)
+    }
+
+    fn can_draw(&self) -> bool {
+        self.outer.is_clear() && !self.is_away
+    }
+
+    /// Draws what changed: at once for the answer to a key and where nothing was drawn a while ago, else with the
+    /// next frame.
+    fn show(&mut self, draw: &mut dyn Draw) {
+        let now = self.clock.elapsed();
+        let is_echo = self.app.take_echo();
+        self.redraw |= self.app.take_changed();
+        if !self.redraw || !self.can_draw() {
+            return;
+        }
+        if !is_echo && now < self.drawn + FRAME {
+            return;
+        }
+        let forget = std::mem::take(&mut self.forget);
+        let mut out = std::mem::take(&mut self.frame);
+        out.clear();
+        draw.draw(&mut self.app, forget, &mut out);
+        self.outer.queue(&out);
+        self.frame = out;
+        self.redraw = false;
+        self.drawn = now;
+    }
+
+    fn input(&mut self, input: Input) {
+        self.update(Event::Input(input));
+        self.adapt_outer();
+    }
+
+    fn child_news(&mut self, role: Role, news: io::Result<News>, batch: &[u8]) {
+        match news {
+            Ok(News::Output) => {
+                let now = self.clock.elapsed();
+                if let Some(child) = self.child(role) {
+                    let recording = child.recording();
+                    self.recorder.output(recording, now, batch);
+                }
+                self.update(Event::Output(role, batch));
+                if role == self.app.focus {
+                    self.adapt_outer();
+                }
+            }
+            Ok(News::Ended(ended)) => self.exited(role, ended),
+            Ok(News::Nothing) => {}
+            Err(error) => {
+                tracing::error!(%error, pane = role.word(), "the terminal failed");
+                self.exited(role, Ended::Unknown);
+                self.drop_child(role);
+            }
+        }
+    }
+}
+
+async fn next_of(child: &mut Option<Child>, batch: &mut Vec<u8>) -> io::Result<News> {
+    match child {
+        Some(child) => child.next(batch).await,
+        None => pending().await,
+    }
+}
