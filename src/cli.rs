@@ -757,13 +757,7 @@ mod tests {
     #[test]
     fn help_and_man_name_only_what_is_built() {
         let help = command().render_long_help().to_string();
-        for absent in [
-            "demo-agent",
-            "mcp",
-            "receipts",
-            "no-confine",
-            "replay",
-        ] {
+        for absent in ["demo-agent", "mcp", "receipts", "no-confine", "replay"] {
             assert!(!help.contains(&format!("  {absent} ")), "{absent}");
         }
         for there in [
@@ -916,7 +910,10 @@ mod tests {
         ] {
             assert!(call(&line).is_err(), "{line:?}");
         }
-        assert_eq!(call(&["--headless"]), Err(UsageError::NoCommand.to_string()));
+        assert_eq!(
+            call(&["--headless"]),
+            Err(UsageError::NoCommand.to_string())
+        );
         assert!(call(&["--peer", "", "doctor"]).is_err());
     }
 

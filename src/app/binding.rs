@@ -388,6 +388,13 @@ mod tests {
     }
 
     #[test]
+    fn the_settings_know_every_action_by_its_name() {
+        let schema = crate::config::schema().to_string();
+        let names: Vec<&str> = Action::all().map(Action::name).collect();
+        assert!(schema.contains(&format!("^({})$", names.join("|"))));
+    }
+
+    #[test]
     fn a_key_is_what_it_is_however_the_terminal_tells_it() {
         let bindings = Bindings::default();
         let kitty = Key {

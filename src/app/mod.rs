@@ -18,6 +18,7 @@ mod question;
 mod round;
 pub mod scroll;
 pub mod terminal;
+pub mod theme;
 pub mod wrap;
 
 pub use binding::{Action, BindingFault, Bindings, Chord, NoKey};

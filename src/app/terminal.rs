@@ -1,6 +1,7 @@
 //! What is known of the outer terminal: what it can do, and the colours it has.
 
 use super::input::Reply;
+use super::theme::{Paint, Part};
 use crate::screen::Palette;
 
 /// How many colours there are.
@@ -63,6 +64,10 @@ pub struct Terminal {
     pub notify: Notify,
     /// Whether its colours are fixed by the settings: dark, or light.
     pub fixed: Option<bool>,
+    /// The frame is drawn in its own sixteen colours, however many it has.
+    pub plain: bool,
+    /// What a theme file changes.
+    pub theme: Vec<(Part, Paint)>,
 }
 
 /// The terminals that are known to notify, by what their name holds.

@@ -260,6 +260,9 @@ fn form(schema: &Schema, text: &str) -> Option<Problem> {
         "prefix-key" if !is_prefix_key(text) => wrong(
             "no key that can be a prefix; write `ctrl-` and a letter or one of ] \\ ^ _ @, but not h, i, j, m or [",
         ),
+        "theme" if !is_theme(text) => wrong(
+            "no theme; write `auto`, `dark`, `light`, `ansi` or `mono`, or the name of a .toml file beside your configuration file",
+        ),
         "provider-model" if !is_provider_model(text) => {
             wrong("no model; write it as provider/model")
         }
@@ -286,6 +289,17 @@ fn is_prefix_key(text: &str) -> bool {
         key.as_bytes(),
         [b'a'..=b'z' | b']' | b'\\' | b'^' | b'_' | b'@']
     ) && !matches!(key, "h" | "i" | "j" | "m")
+}
+
+/// Whether the text names colours of ours, or a file beside the configuration file.
+fn is_theme(text: &str) -> bool {
+    let is_file = text.strip_suffix(".toml").is_some_and(|name| {
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+    });
+    is_file || matches!(text, "auto" | "dark" | "light" | "ansi" | "mono")
 }
 
 fn is_provider_model(text: &str) -> bool {
@@ -413,6 +427,16 @@ buzy = []
             "ctrl-[", "ctrl-m", "ctrl-i", "ctrl-", "a", "ctrl-ab", "Ctrl-a", "alt-a", "ctrl-é",
         ] {
             assert!(!is_prefix_key(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_theme_is_a_known_one_or_a_file_beside_the_settings() {
+        for theme in ["auto", "dark", "light", "ansi", "mono", "my-own_2.toml"] {
+            assert!(is_theme(theme), "{theme}");
+        }
+        for theme in ["", "blue", ".toml", "../x.toml", "/etc/x.toml", "a b.toml"] {
+            assert!(!is_theme(theme), "{theme}");
         }
     }
 

@@ -92,9 +92,19 @@ pub(super) struct Ui {
     /// How the two panes stand.
     pub layout: Option<Layout>,
     /// Colours of the frame.
-    pub theme: Option<Theme>,
+    #[schemars(extend("format" = "theme"))]
+    pub theme: Option<String>,
     /// Whether the console takes the mouse.
     pub mouse: Option<bool>,
+    /// When attention is drawn to what happened.
+    pub notify: Option<Notify>,
+    /// Signs of ASCII alone.
+    pub ascii: Option<bool>,
+    /// Plain lines and no animation, for a screen reader.
+    pub screen_reader: Option<bool>,
+    /// The key of each action behind the prefix; an empty one is none.
+    #[schemars(extend("propertyNames" = { "pattern": "^(discuss|brief|other|zoom|receipts|fallbacks|timeline|scroll|copy|answer|stop|restart|explain|columns|rows|type|help|redraw|suspend|quit)$" }))]
+    pub keys: BTreeMap<String, String>,
     /// Rows of scrollback kept per pane.
     #[schemars(range(min = 100, max = 100_000))]
     pub scrollback: Option<u32>,
@@ -110,22 +120,18 @@ pub(super) enum Layout {
     Columns,
     /// One above the other.
     Rows,
-    /// One at a time.
-    Single,
+    /// The focused one alone.
+    Zoom,
 }
 
-/// Colours of the frame.
+/// When attention is drawn to what happened.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
-pub(super) enum Theme {
-    /// By the terminal's background.
+pub(super) enum Notify {
+    /// While another window has the focus.
     Auto,
-    /// For a dark background.
-    Dark,
-    /// For a light background.
-    Light,
-    /// None.
-    Mono,
+    /// Never.
+    Never,
 }
 
 /// `[roles.<role>]`.

@@ -13,6 +13,8 @@ use super::profile::{PeerFolder, Profile};
 pub enum Seat {
     /// It plans and writes.
     Driver,
+    /// It plans and writes, and goes on with its last conversation.
+    DriverAgain,
     /// It reviews.
     Peer,
 }
@@ -191,10 +193,14 @@ pub fn launch(profile: &Profile, seat: Seat, grounds: &Grounds<'_>) -> Result<La
     }
     let filler = Filler::new(grounds)?;
     let args = match seat {
-        Seat::Driver => &profile.driver_args,
+        Seat::Driver | Seat::DriverAgain => &profile.driver_args,
         Seat::Peer => &profile.peer_args,
     };
-    let argv = profile.command.iter().chain(args);
+    let again: &[String] = match seat {
+        Seat::DriverAgain => &profile.driver_resume_args,
+        Seat::Driver | Seat::Peer => &[],
+    };
+    let argv = profile.command.iter().chain(args).chain(again);
     let mut env = vec![("TERM".to_owned(), "xterm-256color".to_owned())];
     let always = TERMINALS.iter().chain(&NESTED);
     let mut env_remove: Vec<String> = always.map(|name| (*name).to_owned()).collect();

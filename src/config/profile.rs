@@ -33,6 +33,8 @@ pub struct Profile {
     pub version_args: Vec<String>,
     /// Arguments added when the agent drives.
     pub driver_args: Vec<String>,
+    /// Arguments added when it drives and goes on with its last conversation.
+    pub driver_resume_args: Vec<String>,
     /// Arguments added when the agent is the peer, which never writes.
     pub peer_args: Vec<String>,
     /// Where the peer is started.

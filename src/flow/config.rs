@@ -304,11 +304,15 @@ pub(super) fn files_json(files: &[(Layer, Option<&LayerFile>)]) -> Value {
 
 /// All faults of all layers.
 fn check(layers: &Layers, json: bool) -> Printed {
+    let mut keys = None;
     let (faults, diagnostics) = match load(layers) {
-        Ok(settings) => (Vec::new(), settings.diagnostics),
+        Ok(settings) => {
+            keys = super::console::bindings(&settings).err();
+            (Vec::new(), settings.diagnostics)
+        }
         Err(Faults(faults)) => (faults, Vec::new()),
     };
-    let exit = match faults.is_empty() {
+    let exit = match faults.is_empty() && keys.is_none() {
         true => Exit::Done,
         false => Exit::Usage,
     };
@@ -316,7 +320,9 @@ fn check(layers: &Layers, json: bool) -> Printed {
         let text = Printed::json(&json!({
             "schema": "codriver.config/1",
             "files": files_json(&files_of(layers)),
-            "faults": faults_json(&faults),
+            "faults": faults_json(&faults).as_array().cloned().unwrap_or_default().into_iter()
+                .chain(keys.iter().map(|fault| json!({ "code": "keys", "message": fault.to_string() })))
+                .collect::<Vec<_>>(),
             "diagnostics": diagnostics_json(&diagnostics),
         }))
         .text;
@@ -326,10 +332,13 @@ fn check(layers: &Layers, json: bool) -> Printed {
     for fault in &faults {
         let _ = writeln!(text, "fault: {fault}");
     }
+    if let Some(fault) = &keys {
+        let _ = writeln!(text, "fault: {fault}");
+    }
     for diagnostic in &diagnostics {
         let _ = writeln!(text, "note: {diagnostic}");
     }
-    if faults.is_empty() {
+    if faults.is_empty() && keys.is_none() {
         let read: Vec<String> = files_of(layers)
             .into_iter()
             .filter_map(|(layer, file)| file.map(|file| (layer, file)))

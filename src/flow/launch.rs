@@ -65,7 +65,7 @@ pub(super) fn prepare(
         )
     };
     let name = match seat {
-        Seat::Driver => "driver",
+        Seat::Driver | Seat::DriverAgain => "driver",
         Seat::Peer => "private",
     };
     let (base, folder) = private_folder(session, name).map_err(broken)?;
@@ -121,7 +121,7 @@ pub(super) fn prepare(
         folder: planned.folder,
     };
     let channel = match seat {
-        Seat::Driver => Channel::None,
+        Seat::Driver | Seat::DriverAgain => Channel::None,
         Seat::Peer => profile.channel,
     };
     let ear = Ear::open(channel, &work, port, &password, &launch);

@@ -9,7 +9,7 @@ use super::panel;
 use super::text::{piece, row};
 use super::theme::{Glyphs, Theme};
 use crate::app::layout::{Area, Places, SMALLEST};
-use crate::app::{Abilities, App, Depth, Life, Role};
+use crate::app::{Abilities, App, Depth, Life, Role, Terminal};
 use crate::screen::{Damage, Size};
 
 /// How the frame looks.
@@ -22,16 +22,17 @@ pub struct Look {
 }
 
 impl Look {
-    /// The look for a terminal: its abilities, and whether its background is dark.
-    pub fn of(abilities: Abilities, is_dark: bool) -> Self {
-        let theme = match abilities.depth {
+    /// The look for a terminal, by what it can do and the colours it has.
+    pub fn of(terminal: &Terminal) -> Self {
+        let theme = match terminal.abilities.depth {
             Depth::None => Theme::mono(),
             Depth::Ansi => Theme::ansi(),
-            Depth::Indexed | Depth::Rgb => Theme::new(is_dark),
+            Depth::Indexed | Depth::Rgb if terminal.plain => Theme::ansi(),
+            Depth::Indexed | Depth::Rgb => Theme::new(terminal.is_dark()),
         };
         Self {
-            theme,
-            glyphs: Glyphs::new(abilities.unicode),
+            theme: theme.with(&terminal.theme),
+            glyphs: Glyphs::new(terminal.abilities.unicode),
         }
     }
 }
@@ -50,7 +51,6 @@ struct Seen {
 pub struct Console {
     painter: Painter,
     look: Look,
-    is_dark: bool,
     places: Option<Places>,
     seen: [Option<Seen>; 2],
     /// Something lay over the panes.
@@ -66,23 +66,21 @@ impl Default for Console {
 impl Console {
     /// For a terminal that shows nothing of it yet.
     pub fn new() -> Self {
-        let abilities = Abilities::default();
         Self {
-            painter: Painter::new(1, 1, abilities),
-            look: Look::of(abilities, true),
-            is_dark: true,
+            painter: Painter::new(1, 1, Abilities::default()),
+            look: Look::of(&Terminal::default()),
             places: None,
             seen: [None, None],
             was_covered: false,
         }
     }
 
-    /// Takes in what the terminal can do and whether its background is dark.
-    fn adapt(&mut self, abilities: Abilities, is_dark: bool) {
-        if (self.painter.abilities(), self.is_dark) != (abilities, is_dark) {
-            self.painter.set_abilities(abilities);
-            self.is_dark = is_dark;
-            self.look = Look::of(abilities, is_dark);
+    /// Takes in what the terminal can do and the colours it has.
+    fn adapt(&mut self, terminal: &Terminal) {
+        let look = Look::of(terminal);
+        if self.painter.abilities() != terminal.abilities || self.look != look {
+            self.painter.set_abilities(terminal.abilities);
+            self.look = look;
             self.forget();
         }
     }
@@ -97,7 +95,7 @@ impl Console {
     /// Draws what changed, and appends the bytes that show it.
     pub fn draw(&mut self, app: &mut App, out: &mut Vec<u8>) {
         let (cols, rows) = app.size;
-        self.adapt(app.terminal.abilities, app.terminal.is_dark());
+        self.adapt(&app.terminal);
         self.painter.resize(cols, rows);
         let Some(places) = app.places else {
             self.too_small(cols, rows);

@@ -2,6 +2,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
+use crate::app::theme::{Paint, Part};
 use crate::recording::word::Verdict;
 
 /// The colours of the frame.
@@ -91,6 +92,30 @@ impl Theme {
             ],
             ..Self::ansi()
         }
+    }
+
+    /// With what a theme file changes.
+    pub fn with(mut self, changes: &[(Part, Paint)]) -> Self {
+        for (part, paint) in changes {
+            let color = match *paint {
+                Paint::Indexed(at) => Color::Indexed(at),
+                Paint::Rgb(r, g, b) => Color::Rgb(r, g, b),
+            };
+            match part {
+                Part::Accent => self.accent.fg = Some(color),
+                Part::Dim => self.dim.fg = Some(color),
+                Part::Rule => self.rule.fg = Some(color),
+                Part::Fault => self.fault.fg = Some(color),
+                Part::Agree => self.verdicts[0].fg = Some(color),
+                Part::Adjust => self.verdicts[1].fg = Some(color),
+                Part::Object => self.verdicts[2].fg = Some(color),
+                Part::Escalate => self.verdicts[3].fg = Some(color),
+                Part::Unparsed => self.verdicts[4].fg = Some(color),
+                Part::Panel => self.panel.bg = Some(color),
+                Part::Hit => self.hit.bg = Some(color),
+            }
+        }
+        self
     }
 
     /// How a verdict is drawn.

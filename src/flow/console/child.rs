@@ -77,14 +77,15 @@ impl Child {
         role: Role,
         profile: &Arc<Profile>,
         size: Size,
-        recording: Option<PaneIndex>,
+        earlier: Option<PaneIndex>,
         grounds: &Grounds<'_>,
         recorder: &mut Recorder,
         now: Duration,
     ) -> Result<Started, Failure> {
-        let seat = match role {
-            Role::Driver => Seat::Driver,
-            Role::Peer => Seat::Peer,
+        let seat = match (role, earlier) {
+            (Role::Driver, None) => Seat::Driver,
+            (Role::Driver, Some(_)) => Seat::DriverAgain,
+            (Role::Peer, _) => Seat::Peer,
         };
         let Prepared {
             launch,
@@ -108,7 +109,7 @@ impl Child {
         })
         .map_err(|error| finder.unstartable(&error))?;
         ear.started(pty.id().pid);
-        let recording = recording.unwrap_or_else(|| {
+        let recording = earlier.unwrap_or_else(|| {
             let argv = launch.argv.iter().map(|word| word.as_encoded_bytes());
             let pane = session::Pane::new(role.word(), &profile.name, None, argv, size);
             recorder.add_pane(pane, &profile.name)

@@ -16,16 +16,17 @@ use tokio::time::sleep_until;
 use self::child::{Child, News};
 use self::state::Inner;
 use super::config::{self, Workplace};
-use super::failure::Failure;
+use super::failure::{Failure, shown};
 use super::peer;
 use crate::app::input::{Decoder, Input};
 use crate::app::layout::Layout;
+use crate::app::theme::{self, Paint, Part};
 use crate::app::{App, Bindings, Ended, Event, Opening, Role, Terminal};
 use crate::cli::{Exit, Options};
 use crate::config::{Key, Profile, Settings};
 use crate::world::outer::{Outer, OuterError, Resizes};
 use crate::world::signals::Signals;
-use crate::world::{environment, program};
+use crate::world::{environment, files, program};
 
 /// Between two frames while output floods.
 const FRAME: Duration = Duration::from_millis(8);
@@ -64,8 +65,8 @@ pub async fn run(place: &Workplace, options: &Options, draw: &mut dyn Draw) -> R
         mouse,
         alerts: word(&settings, "ui.notify").as_deref() != Some("never"),
         confined: "none".to_owned(),
-        hint: false,
-        terminal: terminal(&settings),
+        hint: is_first_start(),
+        terminal: terminal(&settings, place)?,
         reader: flag(&settings, "ui.screen_reader").unwrap_or(false),
     };
     outer
@@ -122,12 +123,13 @@ fn layout(settings: &Settings) -> Layout {
     match word(settings, "ui.layout").as_deref() {
         Some("columns") => Layout::Columns,
         Some("rows") => Layout::Rows,
-        Some("zoom" | "single") => Layout::Zoom,
+        Some("zoom") => Layout::Zoom,
         _ => Layout::Auto,
     }
 }
 
-fn bindings(settings: &Settings) -> Result<Bindings, Failure> {
+/// The keys in force; a settings file may give two actions one key.
+pub(super) fn bindings(settings: &Settings) -> Result<Bindings, Failure> {
     let prefix = word(settings, "ui.prefix").unwrap_or_else(|| "ctrl-]".to_owned());
     let changes: Vec<(String, String)> = settings
         .entries()
@@ -146,7 +148,7 @@ fn bindings(settings: &Settings) -> Result<Bindings, Failure> {
     })
 }
 
-fn terminal(settings: &Settings) -> Terminal {
+fn terminal(settings: &Settings, place: &Workplace) -> Result<Terminal, Failure> {
     let variable = |name| {
         let value = environment::variable(name)?;
         Some(value.to_string_lossy().into_owned())
@@ -164,12 +166,35 @@ fn terminal(settings: &Settings) -> Terminal {
         no_color,
         unicode && !flag(settings, "ui.ascii").unwrap_or(false),
     );
-    terminal.fixed = match theme.as_str() {
-        "dark" => Some(true),
-        "light" => Some(false),
-        _ => None,
+    match theme.as_str() {
+        "dark" => terminal.fixed = Some(true),
+        "light" => terminal.fixed = Some(false),
+        "ansi" => terminal.plain = true,
+        file if file.ends_with(".toml") => terminal.theme = theme_file(file, place)?,
+        _ => {}
+    }
+    Ok(terminal)
+}
+
+/// Reads a theme file beside the configuration file.
+fn theme_file(name: &str, place: &Workplace) -> Result<Vec<(Part, Paint)>, Failure> {
+    let folder = place.folders.config.clone().unwrap_or_default();
+    let path = folder.join(name);
+    let fault = |what: &dyn std::fmt::Display| {
+        Failure::new(Exit::Usage, format!("the theme {}: {what}", shown(&path)))
     };
-    terminal
+    let text = files::read_text(&path).map_err(|error| fault(&error))?;
+    let text = text.ok_or_else(|| fault(&"there is no such file"))?;
+    theme::parse(&text).map_err(|error| fault(&error))
+}
+
+/// Whether no console was ever opened by this person: its hint is shown once.
+fn is_first_start() -> bool {
+    let state = files::Places::from_env(environment::variable).state();
+    // Where nothing can be kept, it is shown each time.
+    state.is_ok_and(|state| {
+        files::make_folder(&state).is_ok() && files::new_file(&state.join("seen-hint")).is_ok()
+    })
 }
 
 /// What the system tells.
