@@ -182,6 +182,10 @@ pub enum ColorWhen {
 pub enum Command {
     /// Open the console: driver, peer, rounds and receipts live (the same as no command).
     Pair,
+
+    /// Open the console with two built-in demo agents: needs no account, key or network
+    Demo,
+
     /// Send a message to the peer for one review round
     #[command(after_help = DISCUSS_EXAMPLES)]
     Discuss(DiscussArgs),
@@ -548,6 +552,8 @@ pub enum Progress {
 pub enum Task {
     /// The console.
     Pair,
+    /// The console with two demo agents.
+    Demo,
     /// One round.
     Discuss {
         /// What it is about.
@@ -624,6 +630,8 @@ impl Args {
         let task = match self.command.unwrap_or(Command::Pair) {
             Command::Pair if options.headless => return Err(UsageError::NoCommand),
             Command::Pair => Task::Pair,
+            Command::Demo if options.headless => return Err(UsageError::NoCommand),
+            Command::Demo => Task::Demo,
             Command::Discuss(args) => args.message.resolve(args.kind, around)?,
             Command::AskReview(args) => args.resolve(AskedKind::Implementation, around)?,
             Command::Brief { force } => Task::Brief { force },

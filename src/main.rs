@@ -98,7 +98,7 @@ fn run(call: &Call) -> Result<Printed, Failure> {
             explain::run(args, &settings, options, &mut note)
                 .map_err(|error| (error.exit(), Box::from(error)) as Failure)
         }
-        Task::Pair => pair(&place()?, options),
+        Task::Pair | Task::Demo => pair(&call.task, &place()?, options),
         Task::DemoAgent(_) => unreachable!("the demo agent is its own program"),
     }
 }
@@ -121,11 +121,14 @@ impl console::Draw for Drawing {
 }
 
 /// Opens the console.
-fn pair(place: &Workplace, options: &Options) -> Result<Printed, Failure> {
+fn pair(task: &Task, place: &Workplace, options: &Options) -> Result<Printed, Failure> {
     start_log(options);
     let runtime = runtime()?;
     let mut drawing = Drawing(ui::Console::default());
-    let left = runtime.block_on(console::run(place, options, &mut drawing));
+    let left = match task {
+        Task::Demo => runtime.block_on(console::demo(place, options, &mut drawing)),
+        _ => runtime.block_on(console::run(place, options, &mut drawing)),
+    };
     // What still looks at something is of no use any more.
     runtime.shutdown_background();
     left.map_err(|failure| (failure.exit, Box::from(failure)) as Failure)?;

@@ -34,6 +34,8 @@ pub enum Event<'a> {
     Unanswered(String),
     /// A receipt was written.
     Receipt(Box<Receipted>),
+    /// Someone asks this of the peer.
+    Asks(Ask),
     /// The editor was left; the text as it is now, or why there is none.
     Edited(Result<String, String>),
     /// Something the person should know.

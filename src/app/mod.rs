@@ -304,6 +304,7 @@ impl App {
                 self.ledger.receipt(*receipted);
                 self.is_changed = true;
             }
+            Event::Asks(ask) => self.ask(ask, &mut out),
             Event::Edited(text) => self.edited(text),
             Event::Notice(text) => self.say(text, false),
             Event::Branch(branch) => {

@@ -1,6 +1,7 @@
 //! The console: one task that owns its state, hands it what happens, does what it wants done, and has it drawn.
 
 mod child;
+mod conductor;
 mod editor;
 mod perform;
 mod rounds;
@@ -14,16 +15,17 @@ use std::time::Duration;
 use tokio::time::sleep_until;
 
 use self::child::{Child, News};
+use self::conductor::{Conductor, Deed};
 use self::state::Inner;
 use super::config::{self, Workplace};
 use super::failure::{Failure, shown};
 use super::peer;
-use crate::app::input::{Decoder, Input};
+use crate::app::input::{Code, Decoder, Input, Key, Mods, encode_paste};
 use crate::app::layout::Layout;
 use crate::app::theme::{self, Paint, Part};
 use crate::app::{App, Bindings, Ended, Event, Opening, Role, Terminal};
 use crate::cli::{Exit, Options};
-use crate::config::{Key, Profile, Settings};
+use crate::config::{self as settings_of, Profile, Settings};
 use crate::world::outer::{Outer, OuterError, Resizes};
 use crate::world::signals::Signals;
 use crate::world::{environment, files, program};
@@ -47,7 +49,65 @@ pub async fn run(place: &Workplace, options: &Options, draw: &mut dyn Draw) -> R
         name => Some(Arc::new(seated(&settings, name, place)?)),
     };
     let peer = Arc::new(seated(&settings, &settings.peer.value, place)?);
-    let mouse = flag(&settings, "ui.mouse").unwrap_or(true);
+    open(&settings, (driver, peer), place, options, draw, None).await
+}
+
+/// Opens the console with two demo agents that play a part until the person takes over.
+pub async fn demo(
+    place: &Workplace,
+    options: &Options,
+    draw: &mut dyn Draw,
+) -> Result<(), Failure> {
+    let settings =
+        config::settings(place, options).map_err(|faults| Failure::of(Exit::Usage, &faults))?;
+    let unwritable = |error: io::Error| {
+        Failure::new(
+            Exit::Error,
+            format!("the demo's parts cannot be written: {error}"),
+        )
+    };
+    let folder = tempfile::Builder::new()
+        .prefix("codriver-demo-")
+        .tempdir()
+        .map_err(unwritable)?;
+    let seat = |name: &str, part: &str| {
+        let file = folder.path().join(name);
+        files::write_new(&file, part.as_bytes()).map_err(unwritable)?;
+        let mut profile = peer::profile(&settings, "demo")?;
+        profile
+            .command
+            .extend(["--script".to_owned(), file.to_string_lossy().into_owned()]);
+        Ok::<_, Failure>(Arc::new(profile))
+    };
+    let driver = seat(
+        "driver.json",
+        include_str!("../../../assets/demo/driver.json"),
+    )?;
+    let peer = seat(
+        "reviewer.json",
+        include_str!("../../../assets/demo/reviewer.json"),
+    )?;
+    let conductor = Conductor::open(Duration::ZERO);
+    open(
+        &settings,
+        (Some(driver), peer),
+        place,
+        options,
+        draw,
+        Some(conductor),
+    )
+    .await
+}
+
+async fn open(
+    settings: &Settings,
+    (driver, peer): (Option<Arc<Profile>>, Arc<Profile>),
+    place: &Workplace,
+    options: &Options,
+    draw: &mut dyn Draw,
+    conductor: Option<Conductor>,
+) -> Result<(), Failure> {
+    let mouse = flag(settings, "ui.mouse").unwrap_or(true);
     let mut outer = Outer::open(mouse).map_err(|error| match error {
         OuterError::Broken(_) => Failure::of(Exit::Error, &error),
         error => Failure::of(Exit::Usage, &error),
@@ -59,21 +119,22 @@ pub async fn run(place: &Workplace, options: &Options, draw: &mut dyn Draw) -> R
         driver,
         peer,
         repository: name_of(place),
-        keys: bindings(&settings)?,
-        layout: layout(&settings),
+        keys: bindings(settings)?,
+        layout: layout(settings),
         scrollback: settings.scrollback.value,
         mouse,
-        alerts: word(&settings, "ui.notify").as_deref() != Some("never"),
+        alerts: word(settings, "ui.notify").as_deref() != Some("never"),
         confined: "none".to_owned(),
         hint: is_first_start(),
-        terminal: terminal(&settings, place)?,
-        reader: flag(&settings, "ui.screen_reader").unwrap_or(false),
+        terminal: terminal(settings, place)?,
+        reader: flag(settings, "ui.screen_reader").unwrap_or(false),
     };
     outer
         .enter()
         .map_err(|error| Failure::of(Exit::Error, &error))?;
     let app = App::open(opening);
-    let mut inner = Inner::open(app, outer, &settings, place, options);
+    let mut inner = Inner::open(app, outer, settings, place, options);
+    inner.conductor = conductor;
     inner.run(Outside { signals, resizes }, draw).await;
     inner.close().await;
     Ok(())
@@ -111,12 +172,12 @@ fn name_of(place: &Workplace) -> String {
 }
 
 fn word(settings: &Settings, key: &str) -> Option<String> {
-    let entry = settings.get(&Key::of(key))?;
+    let entry = settings.get(&settings_of::Key::of(key))?;
     entry.value.as_str().map(str::to_owned)
 }
 
 fn flag(settings: &Settings, key: &str) -> Option<bool> {
-    settings.get(&Key::of(key))?.value.as_bool()
+    settings.get(&settings_of::Key::of(key))?.value.as_bool()
 }
 
 fn layout(settings: &Settings) -> Layout {
@@ -226,10 +287,12 @@ impl Inner<'_> {
         self.redraw = true;
         self.show(draw);
         while !self.is_over {
+            let conducted = self.conductor.as_ref().and_then(Conductor::next_deadline);
             let due = [
                 self.app.next_deadline(),
                 decoder.next_deadline(),
                 self.frame_due(),
+                conducted,
             ];
             let due = due.into_iter().flatten().min();
             typed.clear();
@@ -263,6 +326,7 @@ impl Inner<'_> {
             if due.is_some_and(|due| now >= due) {
                 self.update(Event::Woke);
             }
+            self.conduct();
             self.show(draw);
         }
     }
@@ -352,8 +416,49 @@ impl Inner<'_> {
     }
 
     fn input(&mut self, input: Input) {
+        let is_typing = match &input {
+            Input::Key(key) => key.is_press(),
+            Input::Paste(_) => true,
+            _ => false,
+        };
+        // Reading on is no taking over.
+        let takes_over = is_typing && self.app.overlay.is_none();
+        if takes_over
+            && let Some(Deed::Say(words)) = self.conductor.as_mut().and_then(Conductor::stop)
+        {
+            self.update(Event::Notice(words.to_owned()));
+        }
         self.update(Event::Input(input));
         self.adapt_outer();
+    }
+
+    /// Does what the demo's conductor wants.
+    fn conduct(&mut self) {
+        let now = self.clock.elapsed();
+        while let Some(deed) = self
+            .conductor
+            .as_mut()
+            .and_then(|conductor| conductor.wake(&self.app, now))
+        {
+            match deed {
+                Deed::Paste(text) => {
+                    let bytes = encode_paste(text, self.app.focused().screen.modes());
+                    self.type_to_driver(&bytes);
+                }
+                Deed::Enter => self.type_to_driver(b"\r"),
+                Deed::Ask(ask) => self.update(Event::Asks(ask)),
+                Deed::Close => {
+                    self.update(Event::Input(Input::Key(Key::new(Code::Esc, Mods::NONE))))
+                }
+                Deed::Say(words) => self.update(Event::Notice(words.to_owned())),
+            }
+        }
+    }
+
+    fn type_to_driver(&mut self, bytes: &[u8]) {
+        if let Some(driver) = &mut self.driver {
+            driver.write(bytes);
+        }
     }
 
     fn child_news(&mut self, role: Role, news: io::Result<News>, batch: &[u8]) {

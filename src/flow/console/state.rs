@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::child::{Child, Grounds, Started};
+use super::conductor::Conductor;
 use crate::app::event::Branch;
 use crate::app::{App, Ended, Event, Role};
 use crate::cli::Options;
@@ -85,6 +86,8 @@ pub(super) struct Inner<'a> {
     /// When the last frame was drawn.
     pub drawn: Duration,
     pub frame: Vec<u8>,
+    /// Plays the demo.
+    pub conductor: Option<Conductor>,
     /// The keyboard flags and mouse mode the outer terminal has.
     pub outer_modes: (u8, u8, bool),
 }
@@ -133,6 +136,7 @@ impl<'a> Inner<'a> {
             forget: true,
             drawn: Duration::ZERO,
             frame: Vec::new(),
+            conductor: None,
             outer_modes: (1, 1, false),
         };
         if let Err(error) = state {
