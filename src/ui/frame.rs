@@ -390,32 +390,33 @@ fn receipt(receipted: &Receipted, look: &Look) -> Vec<Piece> {
         (None, _) => look.glyphs.dot.to_owned(),
     };
     let moved = match body.tree.moved {
-        Some(true) => "tree moved",
+        Some(true) => "tree moved  ",
         Some(false) => "",
-        None => "tree ?",
+        None => "tree ?  ",
     };
     let id = receipted.id.as_deref().unwrap_or("not written");
-    let id: String = id.trim_start_matches("rcp_").chars().take(8).collect();
+    let id: String = id.trim_start_matches("rcp_").chars().take(6).collect();
+    let route = match body.route.asked == body.route.ran {
+        true => outside(&body.route.ran, 12),
+        false => format!(
+            "{} {} {}",
+            outside(&body.route.asked, 12),
+            look.glyphs.arrow,
+            outside(&body.route.ran, 12)
+        ),
+    };
     vec![
         piece(format!("{}  ", receipted.at), theme.dim),
         piece(format!("{round:<5}  "), theme.text),
-        piece(
-            format!(
-                "{} {} {}  ",
-                outside(&body.route.asked, 12),
-                look.glyphs.arrow,
-                outside(&body.route.ran, 12)
-            ),
-            theme.dim,
-        ),
+        piece(format!("{route}  "), theme.dim),
         piece(format!("{word:<10}  "), style),
+        piece(moved, theme.fault),
         piece(
             format!("{:<4}  ", body.tag.as_deref().unwrap_or("")),
             theme.dim,
         ),
-        piece(format!("{source}  "), theme.dim),
         piece(format!("{id}  "), theme.dim),
-        piece(moved, theme.fault),
+        piece(source, theme.dim),
     ]
 }
 

@@ -448,7 +448,7 @@ impl Inner<'_> {
                 Deed::Enter => self.type_to_driver(b"\r"),
                 Deed::Ask(ask) => self.update(Event::Asks(ask)),
                 Deed::Close => {
-                    self.update(Event::Input(Input::Key(Key::new(Code::Esc, Mods::NONE))))
+                    self.update(Event::Input(Input::Key(Key::new(Code::Esc, Mods::NONE))));
                 }
                 Deed::Say(words) => self.update(Event::Notice(words.to_owned())),
             }
