@@ -307,7 +307,13 @@ impl App {
     }
 
     pub(super) fn begin_scroll(&mut self, is_passing: bool) {
-        self.scroll = Some(Scroll::new(self.focus, &self.focused().screen, is_passing));
+        let window = self.window(self.focus);
+        self.scroll = Some(Scroll::new(
+            self.focus,
+            &self.focused().screen,
+            window,
+            is_passing,
+        ));
         self.is_changed = true;
     }
 

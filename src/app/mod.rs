@@ -274,6 +274,13 @@ impl App {
         }
     }
 
+    /// Rows of a pane's place, and rows of its screen above what that shows.
+    pub fn window(&self, role: Role) -> (u16, u16) {
+        let rows = self.places.map_or(1, |places| places.of(role).screen.rows);
+        let hidden = self.pane(role).map_or(0, |pane| pane.hidden_rows(rows));
+        (rows, hidden)
+    }
+
     /// The pane with the focus.
     pub fn focused(&self) -> &Pane {
         self.pane(self.focus).unwrap_or(&self.peer)

@@ -74,6 +74,10 @@ impl App {
         else {
             return false;
         };
+        let within = &Mouse {
+            row: within.row + self.window(role).1,
+            ..*within
+        };
         let modes = pane.screen.modes();
         let wants = modes.mouse != Wanted::Off;
         let bytes =
@@ -118,13 +122,14 @@ impl App {
     }
 
     fn drag_begins(&mut self, role: Role, within: &Mouse) {
+        let window = self.window(role);
         let held = self.scroll.take();
         let Some(pane) = self.pane(role) else {
             return;
         };
         let mut scroll = match held {
             Some(scroll) if scroll.role == role => scroll,
-            _ => Scroll::new(role, &pane.screen, true),
+            _ => Scroll::new(role, &pane.screen, window, true),
         };
         scroll.mouse(within.col, within.row, true, within.mods.has(Mods::ALT));
         scroll.selection = None;

@@ -169,6 +169,7 @@ impl Pane {
 
     /// Wishes for another size; the child hears of it once the layout stands still.
     pub fn want(&mut self, size: Size, now: Duration) {
+        let size = Size::new(size.cols, size.rows.max(self.profile.least_rows));
         self.wanted = (size != self.screen.size()).then_some((size, now + DEBOUNCE));
     }
 
@@ -182,6 +183,14 @@ impl Pane {
         self.screen.resize(size, now);
         self.is_drawn = true;
         Some(size)
+    }
+
+    /// Rows of the screen above what a place of so many rows shows: its end is what matters.
+    pub fn hidden_rows(&self, rows: u16) -> u16 {
+        match self.profile.least_rows > rows {
+            true => self.screen.size().rows.saturating_sub(rows),
+            false => 0,
+        }
     }
 
     /// Whether the child is still to get another size.

@@ -91,6 +91,9 @@ pub struct Scroll {
     is_passing: bool,
     /// Where it was before the search.
     before: u64,
+    /// Rows the pane's place has, and rows of the live screen above them.
+    rows: u16,
+    hidden: u16,
 }
 
 /// What a key came to.
@@ -106,11 +109,11 @@ pub enum Scrolled {
 
 impl Scroll {
     /// Begins at what is seen of the pane. `is_passing`: it ends when the bottom is reached.
-    pub fn new(role: Role, screen: &Screen, is_passing: bool) -> Self {
+    pub fn new(role: Role, screen: &Screen, (rows, hidden): (u16, u16), is_passing: bool) -> Self {
         let cursor = screen.cursor();
         Self {
             role,
-            top: screen.top_row(),
+            top: screen.top_row() + u64::from(hidden),
             cursor: Spot {
                 row: screen.top_row() + u64::from(cursor.row),
                 col: cursor.col,
@@ -123,23 +126,30 @@ impl Scroll {
             fault: None,
             is_passing,
             before: 0,
+            rows: rows.max(1),
+            hidden,
         }
+    }
+
+    /// The top of the view at the bottom of it all.
+    fn bottom(&self, screen: &Screen) -> u64 {
+        screen.top_row() + u64::from(self.hidden)
     }
 
     /// How many rows the top is above the live screen.
     pub fn above(&self, screen: &Screen) -> u64 {
-        screen.top_row().saturating_sub(self.top)
+        self.bottom(screen).saturating_sub(self.top)
     }
 
     /// Moves the view; tells whether it is at the bottom and ends there.
     pub fn by(&mut self, rows: i64, screen: &Screen) -> bool {
         let first = screen.row_numbers().start;
-        let last = screen.top_row();
+        let last = self.bottom(screen);
         self.top = self
             .top
             .saturating_add_signed(rows)
             .clamp(first, last.max(first));
-        let bottom = self.top + u64::from(screen.size().rows) - 1;
+        let bottom = self.top + u64::from(self.rows) - 1;
         self.cursor.row = self.cursor.row.clamp(self.top, bottom);
         self.is_passing && self.top == last && rows > 0 && self.selection.is_none()
     }
@@ -150,7 +160,7 @@ impl Scroll {
             self.search_key(key, screen);
             return Scrolled::Stays;
         }
-        let page = i64::from(screen.size().rows).max(2) - 1;
+        let page = i64::from(self.rows).max(2) - 1;
         let (code, mods) = key.command();
         match (code, mods) {
             (Code::Char('q'), Mods::NONE) => return Scrolled::Ends,
@@ -208,7 +218,7 @@ impl Scroll {
     fn go(&mut self, row: u64, screen: &Screen) {
         let numbers = screen.row_numbers();
         self.cursor.row = row.clamp(numbers.start, numbers.end - 1);
-        let rows = u64::from(screen.size().rows);
+        let rows = u64::from(self.rows);
         if self.cursor.row < self.top {
             self.top = self.cursor.row;
         } else if self.cursor.row >= self.top + rows {
@@ -461,7 +471,7 @@ mod tests {
     #[test]
     fn the_view_stays_while_output_arrives() {
         let mut screen = screen();
-        let mut scroll = Scroll::new(Role::Peer, &screen, false);
+        let mut scroll = Scroll::new(Role::Peer, &screen, (4, 0), false);
         press(&mut scroll, &screen, "g");
         assert_eq!((scroll.top, scroll.above(&screen)), (0, 3));
         screen.feed(b"\r\nmore\r\nand more", Duration::ZERO);
@@ -472,7 +482,7 @@ mod tests {
     #[test]
     fn what_the_wheel_began_ends_at_the_bottom() {
         let screen = screen();
-        let mut scroll = Scroll::new(Role::Peer, &screen, true);
+        let mut scroll = Scroll::new(Role::Peer, &screen, (4, 0), true);
         assert!(!scroll.by(-2, &screen));
         assert!(!scroll.by(1, &screen));
         assert!(scroll.by(1, &screen));
@@ -481,7 +491,7 @@ mod tests {
     #[test]
     fn a_search_goes_over_wraps_and_from_hit_to_hit() {
         let screen = screen();
-        let mut scroll = Scroll::new(Role::Peer, &screen, false);
+        let mut scroll = Scroll::new(Role::Peer, &screen, (4, 0), false);
         press(&mut scroll, &screen, "/line th\r");
         assert_eq!(
             scroll.hits,

@@ -88,6 +88,8 @@ pub struct Profile {
     /// Rows the window is made tall for a moment when the reply does not fit; 0 for never.
     #[schemars(range(max = 2000))]
     pub stretch_rows: u16,
+    /// Fewest rows its window can have for its rules to see what they need; a lower pane shows the end of it.
+    pub least_rows: u16,
     /// Size of the peer's screen without a console, as COLSxROWS.
     #[serde(deserialize_with = "size")]
     #[schemars(schema_with = "size_schema")]

@@ -156,7 +156,9 @@ impl Console {
             is_hint: shows_hint && role == Role::Peer && pane.life == Life::Starting,
         };
         // A window stretched for a reading shows what it did before.
-        let is_stretched = reads && (seen.size.rows, seen.size.cols) != (area.rows, area.cols);
+        let hidden = pane.hidden_rows(area.rows);
+        let own = area.rows.max(pane.profile.least_rows);
+        let is_stretched = reads && (seen.size.rows, seen.size.cols) != (own, area.cols);
         if self.seen[at] != Some(seen) {
             damage = Damage::everything();
         }
@@ -166,7 +168,7 @@ impl Console {
                 pane::draw_scrolled(frame, area, &pane.screen, scroll, &self.look.theme);
             }
             _ if is_stretched => {}
-            _ => pane::draw_live(frame, area, &pane.screen, &damage),
+            _ => pane::draw_live(frame, area, &pane.screen, hidden, &damage),
         }
         if !is_stretched {
             self.seen[at] = Some(seen);
@@ -218,10 +220,11 @@ fn caret(app: &App, places: &Places) -> Option<Caret> {
     }
     let pane = app.focused();
     let cursor = pane.screen.cursor();
-    let is_inside = cursor.col < area.cols && cursor.row < area.rows;
+    let row = cursor.row.checked_sub(pane.hidden_rows(area.rows))?;
+    let is_inside = cursor.col < area.cols && row < area.rows;
     (cursor.visible && is_inside && pane.is_alive()).then(|| Caret {
         col: area.col + cursor.col,
-        row: area.row + cursor.row,
+        row: area.row + row,
         shape: pane.screen.cursor_shape(),
     })
 }

@@ -12,14 +12,21 @@ use crate::app::scroll::Scroll;
 use crate::screen::{Color, Damage, Line, Screen, Style};
 
 /// Draws the live screen's damaged rows.
-pub(super) fn draw_live(frame: &mut Frame, area: Area, screen: &Screen, damage: &Damage) {
+pub(super) fn draw_live(
+    frame: &mut Frame,
+    area: Area,
+    screen: &Screen,
+    hidden: u16,
+    damage: &Damage,
+) {
     if damage.is_nothing() {
         return;
     }
     for row in 0..area.rows {
-        if damage.has(row) || row >= screen.size().rows {
+        let of_screen = row + hidden;
+        if damage.has(of_screen) || of_screen >= screen.size().rows {
             let cells = cells(frame, area, row);
-            draw_row(cells, screen, row);
+            draw_row(cells, screen, of_screen);
         }
     }
 }
