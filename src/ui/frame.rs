@@ -385,14 +385,16 @@ fn receipt(receipted: &Receipted, look: &Look) -> Vec<Piece> {
         _ => format!("r{}", body.round),
     };
     let source = match (body.source, &body.checked_by) {
-        (Some(source), Some(by)) => format!("{}+{}", source_word(source), outside(by, 16)),
-        (Some(source), None) => source_word(source).to_owned(),
+        // The screen is always read: only another source is worth a word.
+        (Some(source), Some(by)) if by != "screen" => {
+            format!("{}+{}", source_word(source), outside(by, 16))
+        }
+        (Some(source), _) => source_word(source).to_owned(),
         (None, _) => look.glyphs.dot.to_owned(),
     };
     let moved = match body.tree.moved {
         Some(true) => "tree moved  ",
-        Some(false) => "",
-        None => "tree ?  ",
+        Some(false) | None => "",
     };
     let id = receipted.id.as_deref().unwrap_or("not written");
     let id: String = id.trim_start_matches("rcp_").chars().take(6).collect();
@@ -524,28 +526,30 @@ fn menu(app: &App, look: &Look) -> Vec<Piece> {
         format!(" {} ", app.opening.keys.prefix.shown()),
         theme.accent,
     )];
+    // What matters most comes first: on a narrow terminal the rest is cut, and the help has all of it.
     let shown = [
         (Action::Discuss, "discuss"),
-        (Action::Brief, "brief"),
-        (Action::Other, "other"),
-        (Action::Zoom, "zoom"),
-        (Action::Receipts, "receipts"),
-        (Action::Timeline, "reviews"),
-        (Action::Scroll, "scroll"),
-        (Action::CopyReview, "copy"),
         (Action::Answer, "answer"),
         (Action::StopWaiting, "stop"),
-        (Action::Restart, "restart"),
-        (Action::TypeToPeer, "type to peer"),
+        (Action::Other, "other"),
+        (Action::Zoom, "zoom"),
         (Action::Help, "keys"),
         (Action::Quit, "quit"),
+        (Action::Timeline, "reviews"),
+        (Action::Scroll, "scroll"),
+        (Action::Receipts, "receipts"),
+        (Action::Brief, "brief"),
+        (Action::Restart, "restart"),
+        (Action::TypeToPeer, "type to peer"),
+        (Action::CopyReview, "copy"),
     ];
     for (action, word) in shown {
         let Some(key) = app.opening.keys.key_of(action) else {
             continue;
         };
         match app.cannot(action) {
-            Some(why) if matches!(action, Action::Discuss | Action::Answer) => {
+            Some(_) if matches!(action, Action::Answer | Action::StopWaiting) => {}
+            Some(why) if action == Action::Discuss => {
                 out.push(piece(format!(" {key} {word} ({why})"), theme.rule));
             }
             Some(_) => out.push(piece(format!(" {key} {word}"), theme.rule)),
