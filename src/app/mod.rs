@@ -41,6 +41,7 @@ use self::layout::{Layout, Places, Wish, size_of};
 use self::ledger::Ledger;
 use self::scroll::Scroll;
 use crate::config::Profile;
+use crate::pairing::Activity;
 use crate::screen::Size;
 
 /// Which of the two panes.
@@ -335,9 +336,14 @@ impl App {
         panes.chain(exchange).chain(notice).chain(self.spins).min()
     }
 
-    /// Whether something that is drawn is different since the last call.
+    /// Whether what stands around and over the panes is different since the last call.
+    pub fn take_frame(&mut self) -> bool {
+        std::mem::take(&mut self.is_changed)
+    }
+
+    /// Whether something that is drawn is different since the last call, or since the frame was last taken.
     pub fn take_changed(&mut self) -> bool {
-        let mut changed = std::mem::take(&mut self.is_changed);
+        let mut changed = self.is_changed;
         for role in [Role::Driver, Role::Peer] {
             let shown = self
                 .places
@@ -562,16 +568,20 @@ impl App {
         self.spin();
     }
 
-    /// Moves the spinner on where something is waited for, and nowhere else.
+    /// Moves the spinner on where something is waited for, and the clock of an agent that works, and nothing else.
     fn spin(&mut self) {
-        if !self.is_waiting() {
-            self.spins = None;
-            return;
-        }
-        let every = if self.opening.reader {
-            Duration::from_secs(10)
-        } else {
-            SPIN
+        let panes = self.driver.iter().chain([&self.peer]);
+        let is_busy = panes
+            .filter(|pane| pane.life == Life::Running)
+            .any(|pane| pane.doing.activity == Activity::Busy);
+        let every = match (self.asking.is_some(), self.opening.reader) {
+            (false, _) if !is_busy => {
+                self.spins = None;
+                return;
+            }
+            (_, true) => Duration::from_secs(10),
+            (true, false) => SPIN,
+            (false, false) => Duration::from_secs(1),
         };
         match self.spins {
             Some(due) if self.now < due => {}
@@ -580,11 +590,6 @@ impl App {
                 self.is_changed = true;
             }
         }
-    }
-
-    /// Whether something is waited for whose time is shown.
-    pub fn is_waiting(&self) -> bool {
-        self.asking.is_some()
     }
 
     fn retitle(&mut self, out: &mut Vec<Effect>) {

@@ -98,11 +98,14 @@ impl Console {
         self.adapt(&app.terminal);
         self.painter.resize(cols, rows);
         let Some(places) = app.places else {
+            app.take_frame();
             self.too_small(cols, rows);
             self.painter.paint(None, out);
             return;
         };
+        let mut is_framed = app.take_frame();
         if self.places != Some(places) {
+            is_framed = true;
             self.places = Some(places);
             self.seen = [None, None];
             let area = self.painter.frame().area();
@@ -112,15 +115,18 @@ impl Console {
         let is_covered = app.overlay.is_some() || (places.tables_float && app.tables.is_shown);
         if is_covered || self.was_covered {
             self.seen = [None, None];
+            is_framed = true;
         }
         self.was_covered = is_covered;
         for role in [Role::Driver, Role::Peer] {
             self.pane(app, role, &places);
         }
         let frame = self.painter.frame();
-        frame::draw(frame, app, &self.look);
-        if places.tables_float {
-            frame::tables(frame, app, &self.look);
+        if is_framed {
+            frame::draw(frame, app, &self.look);
+            if places.tables_float {
+                frame::tables(frame, app, &self.look);
+            }
         }
         let caret = match &app.overlay {
             Some(_) => panel::draw(frame, app, &self.look),

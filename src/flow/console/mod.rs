@@ -283,7 +283,6 @@ impl Inner<'_> {
         self.look_at_branch();
         let mut decoder = Decoder::default();
         let mut typed = Vec::new();
-        let mut batches = [Vec::new(), Vec::new()];
         self.redraw = true;
         self.show(draw);
         while !self.is_over {
@@ -296,8 +295,8 @@ impl Inner<'_> {
             ];
             let due = due.into_iter().flatten().min();
             typed.clear();
-            batches.iter_mut().for_each(Vec::clear);
-            let woken = self.wait(&mut outside, due, &mut typed, &mut batches).await;
+            self.batches.iter_mut().for_each(Vec::clear);
+            let woken = self.wait(&mut outside, due, &mut typed).await;
             let now = self.clock.elapsed();
             match woken {
                 Woken::Stop | Woken::Gone => self.update(Event::Asked),
@@ -310,11 +309,7 @@ impl Inner<'_> {
                     let (cols, rows) = self.outer.size();
                     self.update(Event::Resized(cols, rows));
                 }
-                Woken::Child(role, news) => {
-                    let batch = std::mem::take(&mut batches[usize::from(role == Role::Peer)]);
-                    self.child_news(role, news, &batch);
-                    batches[usize::from(role == Role::Peer)] = batch;
-                }
+                Woken::Child(role, news) => self.child_news(role, news),
                 Woken::Told(told) => self.told(told),
                 Woken::Drained | Woken::Time => {}
             }
@@ -328,6 +323,8 @@ impl Inner<'_> {
             }
             self.conduct();
             self.show(draw);
+            // Behind the drawing: the person does not wait for the disk.
+            self.record();
         }
     }
 
@@ -337,7 +334,6 @@ impl Inner<'_> {
         outside: &mut Outside,
         due: Option<Duration>,
         typed: &mut Vec<u8>,
-        batches: &mut [Vec<u8>; 2],
     ) -> Woken {
         let Self {
             outer,
@@ -346,9 +342,9 @@ impl Inner<'_> {
             told,
             clock,
             is_away,
+            batches: [driver_batch, peer_batch],
             ..
         } = self;
-        let [driver_batch, peer_batch] = batches;
         let due = due.map(|due| clock.instant(due));
         let time = async {
             match due {
@@ -461,15 +457,12 @@ impl Inner<'_> {
         }
     }
 
-    fn child_news(&mut self, role: Role, news: io::Result<News>, batch: &[u8]) {
+    fn child_news(&mut self, role: Role, news: io::Result<News>) {
         match news {
             Ok(News::Output) => {
-                let now = self.clock.elapsed();
-                if let Some(child) = self.child(role) {
-                    let recording = child.recording();
-                    self.recorder.output(recording, now, batch);
-                }
-                self.update(Event::Output(role, batch));
+                self.unrecorded = Some((role, self.clock.elapsed()));
+                let batch = std::mem::take(&mut self.batches[usize::from(role == Role::Peer)]);
+                self.update_with(role, batch);
                 if role == self.app.focus {
                     self.adapt_outer();
                 }

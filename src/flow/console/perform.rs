@@ -16,6 +16,10 @@ impl Inner<'_> {
     pub(super) fn update(&mut self, event: Event<'_>) {
         let now = self.clock.elapsed();
         let effects = self.app.update(event, now);
+        self.carry_out(effects, now);
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>, now: Duration) {
         for effect in effects {
             self.perform(effect, now);
         }
@@ -25,11 +29,35 @@ impl Inner<'_> {
             .as_ref()
             .and_then(|asking| asking.exchange());
         if let Some(seen) = seen.map(crate::pairing::Exchange::delivered) {
+            // What is seen in a round is recorded behind the output that shows it.
+            self.record();
             self.see_delivery(seen);
         }
     }
 
+    /// Tells the state what a child wrote. What that comes to stands behind it in the recording.
+    pub(super) fn update_with(&mut self, role: Role, batch: Vec<u8>) {
+        let now = self.clock.elapsed();
+        let effects = self.app.update(Event::Output(role, &batch), now);
+        self.batches[usize::from(role == Role::Peer)] = batch;
+        self.carry_out(effects, now);
+    }
+
+    /// Records what was read of a child, at the time it was.
+    pub(super) fn record(&mut self) {
+        let Some((role, at)) = self.unrecorded.take() else {
+            return;
+        };
+        if let Some(recording) = self.child(role).map(|child| child.recording()) {
+            let batch = &self.batches[usize::from(role == Role::Peer)];
+            self.recorder.output(recording, at, batch);
+        }
+    }
+
     fn perform(&mut self, effect: Effect, now: Duration) {
+        if !matches!(effect, Effect::Write(..)) {
+            self.record();
+        }
         match effect {
             Effect::Write(role, bytes) => {
                 let is_taken = self.child(role).is_none_or(|child| child.write(&bytes));

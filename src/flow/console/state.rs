@@ -86,6 +86,10 @@ pub(super) struct Inner<'a> {
     /// When the last frame was drawn.
     pub drawn: Duration,
     pub frame: Vec<u8>,
+    /// What was read of the children.
+    pub batches: [Vec<u8>; 2],
+    /// Whose output is drawn and not recorded yet, and when it came.
+    pub unrecorded: Option<(Role, Duration)>,
     /// Plays the demo.
     pub conductor: Option<Conductor>,
     /// The keyboard flags and mouse mode the outer terminal has.
@@ -136,6 +140,8 @@ impl<'a> Inner<'a> {
             forget: true,
             drawn: Duration::ZERO,
             frame: Vec::new(),
+            batches: [Vec::new(), Vec::new()],
+            unrecorded: None,
             conductor: None,
             outer_modes: (1, 1, false),
         };
@@ -260,6 +266,7 @@ impl<'a> Inner<'a> {
     }
 
     pub(super) fn exited(&mut self, role: Role, ended: Ended) {
+        self.record();
         let now = self.clock.elapsed();
         if let Some(child) = self.child(role) {
             let (code, signal) = match ended {
