@@ -66,3 +66,9 @@ pub const ESCAPE_WAIT: Duration = Duration::from_millis(25);
 pub const PASTE_WAIT: Duration = Duration::from_secs(5);
 /// Most places a search in a pane marks.
 pub const SEARCH_HITS: usize = 10_000;
+/// Longest address a link on a screen may have.
+pub const LINK_BYTES: usize = 2048;
+/// Links kept per screen; the oldest one goes.
+pub const LINKS: usize = 1024;
+/// Longest text a child may ask to be copied.
+pub const COPY_BYTES: usize = 100 * 1024;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codriver::screen::{Screen, Size, Style};
+use codriver::screen::{Extra, Screen, Size, Style};
 use proptest::prelude::*;
 
 /// Things children write, whole and broken.
@@ -26,7 +26,10 @@ const PIECES: &[&str] = &[
     "\x1b[38;5;200m",
     "\x1b[38:2::1:2:3m",
     "\x1b[4:3m",
+    "\x1b[9m",
+    "\x1b[5;53m",
     "\x1b[58;5;1m",
+    "\u{302}",
     "\x1b[38;2;300;0;0m",
     "\x1b[H",
     "\x1b[3;5H",
@@ -83,6 +86,10 @@ const PIECES: &[&str] = &[
     "\x1b]2;other\x1b\\",
     "\x1b]7501;state=working:app=x\x1b\\",
     "\x1b]8;;http://x\x1b\\",
+    "\x1b]8;id=1;http://y\x07",
+    "\x1b]8;;\x07",
+    "\x1b]52;c;YQ==\x07",
+    "\x1b]9;note\x07",
     "\x1b_Gi=1\x1b\\",
     "\x07",
     "\x08",
@@ -95,15 +102,25 @@ const PIECES: &[&str] = &[
     "\u{9b}",
 ];
 
+type Row = Vec<(u16, u16, String, Style, Extra)>;
+
 /// A row as it is drawn.
-fn row(screen: &Screen, row: u16) -> Vec<(u16, u16, String, Style)> {
+fn row(screen: &Screen, row: u16) -> Row {
     screen
         .row_cells(row)
-        .map(|cell| (cell.col, cell.width, cell.text.to_owned(), cell.style))
+        .map(|cell| {
+            (
+                cell.col,
+                cell.width,
+                cell.text.to_owned(),
+                cell.style,
+                cell.extra,
+            )
+        })
         .collect()
 }
 
-fn picture(screen: &Screen) -> Vec<Vec<(u16, u16, String, Style)>> {
+fn picture(screen: &Screen) -> Vec<Row> {
     (0..screen.size().rows).map(|at| row(screen, at)).collect()
 }
 

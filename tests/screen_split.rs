@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codriver::screen::{Line, Modes, Screen, Size};
+use codriver::screen::{Extra, Line, Modes, Screen, Signal, Size};
 use proptest::prelude::*;
 
 #[derive(Debug, PartialEq)]
@@ -18,6 +18,9 @@ struct Seen {
     whole: bool,
     bell: bool,
     wiped: bool,
+    /// Of the rows that left the top and those of the screen.
+    cells: Vec<(String, Extra)>,
+    signals: Vec<Signal>,
 }
 
 fn play(size: Size, chunks: &[&[u8]]) -> Seen {
@@ -43,7 +46,20 @@ fn play(size: Size, chunks: &[&[u8]]) -> Seen {
         whole: screen.is_whole(),
         bell,
         wiped,
+        cells: cells(&screen),
+        signals: screen.take_signals(),
     }
+}
+
+fn cells(screen: &Screen) -> Vec<(String, Extra)> {
+    let left = screen
+        .row_numbers()
+        .filter_map(|number| screen.history_cells(number));
+    let shown = (0..screen.size().rows).flat_map(|row| screen.row_cells(row));
+    left.flatten()
+        .chain(shown)
+        .map(|cell| (cell.text.to_owned(), cell.extra))
+        .collect()
 }
 
 /// Things children write, whole and broken.
@@ -67,7 +83,10 @@ const PIECES: &[&str] = &[
     "\x1b[38;5;200m",
     "\x1b[38:2::1:2:3m",
     "\x1b[4:3m",
+    "\x1b[9m",
+    "\x1b[5;53m",
     "\x1b[58;5;1m",
+    "\u{302}",
     "\x1b[38;2;300;0;0m",
     "\x1b[H",
     "\x1b[3;5H",
@@ -124,6 +143,10 @@ const PIECES: &[&str] = &[
     "\x1b]2;other\x1b\\",
     "\x1b]7501;state=working:app=x\x1b\\",
     "\x1b]8;;http://x\x1b\\",
+    "\x1b]8;id=1;http://y\x07",
+    "\x1b]8;;\x07",
+    "\x1b]52;c;YQ==\x07",
+    "\x1b]9;note\x07",
     "\x1b_Gi=1\x1b\\",
     "\x07",
     "\x08",

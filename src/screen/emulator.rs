@@ -10,12 +10,13 @@ use vt100::capture::RowContents;
 
 use super::Size;
 use super::damage::{Damage, Reach, part};
+use super::extra::{Extra, Extras, Mark};
 use super::guard::{self, Panicked};
 use super::history::History;
 use super::journal::Journal;
 use super::known::Known;
 use super::overhang::Overhangs;
-use super::row::{self, Row, RowReader, read_screen};
+use super::row::{self, Marks, Row, RowReader, read_screen};
 use super::scan::{Piece, Scanner};
 
 /// Bytes after which the screen is cloned again; more for a screen so large that a clone costs more than that.
@@ -43,6 +44,7 @@ pub(super) struct Emulator {
 struct Sink {
     history: History,
     overhangs: Overhangs,
+    extras: Extras,
     reader: RowReader,
     known: Known,
     bell: bool,
@@ -72,8 +74,11 @@ impl vt100::Callbacks for Sink {
             return;
         }
         let row = self.known.leave().unwrap_or_else(|| {
-            self.reader
-                .read(&contents, &self.overhangs, self.cols, self.soft)
+            let marks = Marks {
+                overhangs: &self.overhangs,
+                extras: &self.extras,
+            };
+            self.reader.read(&contents, marks, self.cols, self.soft)
         });
         self.history.push(row);
         self.pushed += 1;
@@ -100,6 +105,7 @@ impl Emulator {
         let sink = Sink {
             history: History::new(scrollback),
             overhangs: Overhangs::default(),
+            extras: Extras::default(),
             reader: RowReader::default(),
             known: Known::default(),
             bell: false,
@@ -153,7 +159,26 @@ impl Emulator {
 
     /// The rows of a screen, this one's or an earlier state of it.
     pub(super) fn rows(&self, screen: &vt100::Screen) -> Vec<Row> {
-        read_screen(screen, self.overhangs())
+        let sink = self.parser.callbacks();
+        let marks = Marks {
+            overhangs: &sink.overhangs,
+            extras: &sink.extras,
+        };
+        read_screen(screen, marks)
+    }
+
+    /// The looks that cells are marked with.
+    pub(super) fn extras(&self) -> &Extras {
+        &self.parser.callbacks().extras
+    }
+
+    /// The mark to print behind a character that looks like this.
+    pub(super) fn mark(&mut self, extra: Extra) -> Mark {
+        let (mark, forgets) = self.parser.callbacks_mut().extras.mark(extra);
+        if forgets {
+            self.damage.add_all();
+        }
+        mark
     }
 
     /// What hangs on rows.
@@ -397,6 +422,7 @@ impl Emulator {
             scrolled: false,
             history: std::mem::replace(&mut sink.history, History::new(0)),
             overhangs: std::mem::take(&mut sink.overhangs),
+            extras: std::mem::take(&mut sink.extras),
             reader: RowReader::default(),
             known: Known::default(),
             bell: sink.bell,
@@ -525,6 +551,28 @@ mod tests {
         emulator.process(BREAKS.as_bytes());
         emulator.process(b"\x1b8x");
         assert_eq!(emulator.cursor(), (4, 9));
+    }
+
+    #[test]
+    fn a_panic_costs_no_look() {
+        let mut emulator = emulator();
+        let struck = Extra {
+            strike: true,
+            ..Extra::default()
+        };
+        let mark = emulator.mark(struck);
+        emulator.process(format!("x{}{}y{BREAKS}", mark[0], mark[1]).as_bytes());
+        assert_eq!(emulator.losses(), 1);
+        let rows = emulator.rows(emulator.screen());
+        let marked = emulator
+            .history()
+            .since(0)
+            .chain(&rows)
+            .find(|row| &*row.text == "xy");
+        assert_eq!(
+            marked.map(|row| &*row.extras),
+            Some(&[(0, struck), (1, Extra::default())][..])
+        );
     }
 
     #[test]

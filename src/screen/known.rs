@@ -9,8 +9,7 @@ use std::collections::VecDeque;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::line::Style;
-use super::overhang::is_mark;
-use super::row::{self, FILLER, REPLACEMENT, Row};
+use super::row::{self, FILLER, REPLACEMENT, Row, is_mark};
 use super::scan::plain_end;
 use super::sgr;
 

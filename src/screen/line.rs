@@ -1,7 +1,7 @@
 //! One logical line of a screen: text and the runs of equal style in it.
 
 /// A colour as the child asked for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Color {
     /// The terminal's own.
     #[default]

@@ -4,29 +4,36 @@
 //! one type, so that the same tests could run on another crate. The way of a byte: `scan` cuts the stream into whole
 //! pieces; `frame` holds a synchronized frame back; `terminal` does what the crate cannot, answers, and hands the
 //! rest on; `emulator` guards the crate; `history` keeps the rows that leave the top, which are read off the crate
-//! (`row`) or, for speed, off the bytes (`known`); `overhang` keeps what a narrower window would cut.
+//! (`row`) or, for speed, off the bytes (`known`); `overhang` keeps what a narrower window would cut, `extra` what no
+//! cell of the crate holds of its look.
 
 mod csi;
 mod damage;
 mod emulator;
+mod extra;
 mod frame;
 mod guard;
 mod history;
 mod journal;
 mod known;
 mod line;
+mod link;
 mod modes;
 mod overhang;
 mod palette;
 mod row;
 mod scan;
 mod sgr;
+mod signal;
 mod terminal;
 
 pub use damage::Damage;
+pub use extra::{Extra, Underline};
 pub use line::{Color, Line, Run, Style};
+pub use link::{Link, LinkId};
 pub use modes::{Modes, Mouse, MouseEncoding};
 pub use palette::{Palette, Rgb, parse_rgb};
+pub use signal::Signal;
 
 use std::ops::Range;
 use std::time::Duration;
@@ -104,6 +111,8 @@ pub struct Cell<'a> {
     pub text: &'a str,
     /// How it is drawn.
     pub style: Style,
+    /// What of that is rare.
+    pub extra: Extra,
 }
 
 /// A terminal screen with its scrollback.
@@ -302,10 +311,27 @@ impl Screen {
     /// The cells of a row of the screen, left to right; none when there is no such row.
     pub fn row_cells(&self, row: u16) -> impl Iterator<Item = Cell<'_>> {
         let screen = self.shown();
+        let extras = self.terminal.emulator.extras();
         (0..self.size().cols).filter_map(move |col| {
             let cell = screen.cell(row, col)?;
-            (!cell.is_wide_continuation()).then(|| row::cell(cell, col))
+            (!cell.is_wide_continuation()).then(|| row::cell(cell, col, extras))
         })
+    }
+
+    /// The cells of a row that left the top, by its number, left to right; they may need more columns than there are
+    /// now. Nothing is behind the last one.
+    pub fn history_cells(&self, number: u64) -> Option<impl Iterator<Item = Cell<'_>>> {
+        self.terminal.emulator.history().get(number).map(row::cells)
+    }
+
+    /// The link of a cell, while it is kept.
+    pub fn link(&self, id: LinkId) -> Option<&Link> {
+        self.terminal.links.get(id)
+    }
+
+    /// What the child asked of the person's desktop since the last call.
+    pub fn take_signals(&mut self) -> Vec<Signal> {
+        self.terminal.signals.take()
     }
 
     /// The cursor.

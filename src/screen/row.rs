@@ -2,13 +2,15 @@
 //! emulator: it writes each cell of a row into a `fmt::Write` of ours, which costs a tenth of asking cell by cell.
 
 use std::fmt;
+use std::ops::Range;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use vt100::capture::{BasicFormattedCaptureRange, BasicFormattedCaptureState, RowContents};
 
 use super::Cell as Shown;
+use super::extra::{self, Extra, Extras};
 use super::line::{Color, Line, Run, Style};
-use super::overhang::{self, Overhangs, is_mark};
+use super::overhang::{self, Overhangs};
 
 /// Stands in the last column when a wide character did not fit there and wrapped, so that the emulator marks the row
 /// as wrapped. It is no text. A private-use character of one column; the child cannot print it (`Terminal::put`).
@@ -17,6 +19,26 @@ pub(super) const FILLER: char = '\u{10fffd}';
 /// Stands for U+FFFD, which the emulator does not print. As private as the above.
 pub(super) const REPLACEMENT: char = '\u{10fffc}';
 
+/// Whether a character is part of a mark of ours on a cell, and no text.
+pub(super) fn is_mark(c: char) -> bool {
+    overhang::is_mark(c) || extra::is_mark(c)
+}
+
+/// What marks on cells lead to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marks<'a> {
+    /// What hangs on rows.
+    pub overhangs: &'a Overhangs,
+    /// How cells look beyond their style.
+    pub extras: &'a Extras,
+}
+
+impl Marks<'_> {
+    fn is_empty(self) -> bool {
+        self.overhangs.is_empty() && self.extras.is_empty()
+    }
+}
+
 /// One row of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Row {
@@ -24,6 +46,8 @@ pub(super) struct Row {
     pub text: Box<str>,
     /// Runs of style; none when all of it is plain.
     pub runs: Box<[(u32, Style)]>,
+    /// Runs of what is no style; none when there is nothing of the kind.
+    pub extras: Box<[(u32, Extra)]>,
     /// The terminal went on in the next row by itself.
     pub wrapped: bool,
     /// Width of the terminal.
@@ -37,6 +61,7 @@ impl Row {
         Self {
             text: text.into(),
             runs: if plain { Box::default() } else { runs.into() },
+            extras: Box::default(),
             wrapped,
             cols,
         }
@@ -119,18 +144,18 @@ impl RowReader {
     pub(super) fn read(
         &mut self,
         contents: &RowContents<'_>,
-        overhangs: &Overhangs,
+        marks: Marks<'_>,
         cols: u16,
         soft: bool,
     ) -> Row {
         let mut state = BasicFormattedCaptureState::new();
         self.cells.style = Style::default();
-        self.cells.marks = !overhangs.is_empty();
+        self.cells.marks = !marks.is_empty();
         contents
             .write_formatted_basic(&mut self.cells, &mut state)
             .expect("reading a row refuses nothing");
         let wrapped = self.cells.col >= cols && (soft || is_wrapped(contents, &mut state));
-        self.cells.take(wrapped, cols, overhangs)
+        self.cells.take(wrapped, cols, marks)
     }
 }
 
@@ -151,14 +176,14 @@ fn is_wrapped(contents: &RowContents<'_>, state: &mut BasicFormattedCaptureState
 }
 
 /// Reads all rows of a screen.
-pub(super) fn read_screen(screen: &vt100::Screen, overhangs: &Overhangs) -> Vec<Row> {
+pub(super) fn read_screen(screen: &vt100::Screen, marks: Marks<'_>) -> Vec<Row> {
     let (rows, cols) = screen.size();
     let mut reader = ScreenReader {
         cells: Cells {
-            marks: !overhangs.is_empty(),
+            marks: !marks.is_empty(),
             ..Cells::default()
         },
-        overhangs,
+        marks,
         wrapped: (0..rows.get()).map(|row| screen.row_wrapped(row)).collect(),
         rows: Vec::with_capacity(usize::from(rows.get())),
         cols: cols.get(),
@@ -171,7 +196,7 @@ pub(super) fn read_screen(screen: &vt100::Screen, overhangs: &Overhangs) -> Vec<
 
 struct ScreenReader<'a> {
     cells: Cells,
-    overhangs: &'a Overhangs,
+    marks: Marks<'a>,
     wrapped: Vec<bool>,
     rows: Vec<Row>,
     cols: u16,
@@ -181,7 +206,7 @@ impl ScreenReader<'_> {
     /// Ends the row that is being read.
     fn end_row(&mut self) {
         let wrapped = self.is_wrapped();
-        let row = self.cells.take(wrapped, self.cols, self.overhangs);
+        let row = self.cells.take(wrapped, self.cols, self.marks);
         self.rows.push(row);
     }
 
@@ -236,27 +261,53 @@ struct Cells {
     codes: Vec<u16>,
     /// Marks are looked for.
     marks: bool,
-    /// Contents of the cell that carries a mark, and the end of the text there.
-    marked: Option<(Box<str>, usize)>,
+    /// Contents of the cell that something hangs on, and the end of the text there.
+    hung: Option<(Box<str>, usize)>,
+    /// Contents of the cells that look like more than their style, and where their text is.
+    looks: Vec<(Box<str>, Range<usize>)>,
 }
 
 impl Cells {
-    fn take(&mut self, mut wrapped: bool, cols: u16, overhangs: &Overhangs) -> Row {
-        if let Some((contents, end)) = self.marked.take()
-            && let Some(overhang) = overhangs.of(&contents)
+    fn take(&mut self, mut wrapped: bool, cols: u16, marks: Marks<'_>) -> Row {
+        let mut own = self.text.len();
+        if let Some((contents, end)) = self.hung.take()
+            && let Some(overhang) = marks.overhangs.of(&contents)
             && self.text[end..].trim_matches(' ').is_empty()
         {
             self.text.truncate(end);
+            own = end;
             self.runs.retain(|(start, _)| (*start as usize) < end);
             overhang::append(&mut self.text, &mut self.runs, &overhang.cells);
             wrapped |= overhang.wrapped;
         }
-        let row = Row::new(&self.text, &self.runs, wrapped, cols);
+        let mut row = Row::new(&self.text, &self.runs, wrapped, cols);
+        if !self.looks.is_empty() {
+            row.extras = self.extras(own, marks.extras);
+        }
         self.text.clear();
         self.runs.clear();
         self.col = 0;
         self.begun = false;
         row
+    }
+
+    /// The runs of what is no style in the first `own` bytes of the text.
+    fn extras(&mut self, own: usize, extras: &Extras) -> Box<[(u32, Extra)]> {
+        let mut runs: Vec<(u32, Extra)> = Vec::new();
+        let mut begin = |start: usize, extra: Extra| {
+            let start = u32::try_from(start).unwrap_or(u32::MAX);
+            if runs.last().is_some_and(|(last, _)| *last == start) {
+                runs.pop();
+            }
+            if runs.last().map_or(Extra::default(), |(_, last)| *last) != extra {
+                runs.push((start, extra));
+            }
+        };
+        for (contents, place) in self.looks.drain(..) {
+            begin(place.start.min(own), extras.of(&contents));
+            begin(place.end.min(own), Extra::default());
+        }
+        runs.into()
     }
 
     fn cell(&mut self, contents: &str) {
@@ -268,11 +319,16 @@ impl Cells {
         }
         self.col += width(contents);
         if self.marks && contents.contains(is_mark) {
+            let start = self.text.len();
             if !contents.starts_with(FILLER) {
-                let plain = contents.replace(is_mark, "");
-                push(&mut self.text, &mut self.runs, &plain, self.style);
+                push(&mut self.text, &mut self.runs, contents, self.style);
             }
-            self.marked = Some((contents.into(), self.text.len()));
+            if contents.contains(extra::is_mark) {
+                self.looks.push((contents.into(), start..self.text.len()));
+            }
+            if contents.contains(overhang::is_mark) {
+                self.hung = Some((contents.into(), self.text.len()));
+            }
         } else if !contents.starts_with(FILLER) {
             push(&mut self.text, &mut self.runs, contents, self.style);
         }
@@ -342,20 +398,26 @@ pub(super) fn push(text: &mut String, runs: &mut Vec<(u32, Style)>, contents: &s
     }
     if contents.is_empty() {
         text.push(' ');
-    } else if let Some(marks) = contents.strip_prefix(REPLACEMENT) {
+    } else if contents.len() > 4
+        && (contents.contains(is_mark) || contents.starts_with(REPLACEMENT))
+    {
+        let shown = contents.chars().filter(|c| !is_mark(*c));
+        text.extend(shown.map(|c| if c == REPLACEMENT { '\u{fffd}' } else { c }));
+    } else if contents.starts_with(REPLACEMENT) {
         text.push('\u{fffd}');
-        text.push_str(marks);
     } else {
         text.push_str(contents);
     }
 }
 
 /// A cell as it is drawn.
-pub(super) fn cell(cell: &vt100::Cell, col: u16) -> Shown<'_> {
-    let text = match cell.contents() {
+pub(super) fn cell<'a>(cell: &'a vt100::Cell, col: u16, extras: &Extras) -> Shown<'a> {
+    let contents = cell.contents();
+    let text = match contents {
         "" => " ",
         text if text.starts_with(FILLER) => " ",
         text if text.starts_with(REPLACEMENT) => "\u{fffd}",
+        text if text.len() <= 4 => text,
         text => text.trim_end_matches(is_mark),
     };
     Shown {
@@ -363,6 +425,67 @@ pub(super) fn cell(cell: &vt100::Cell, col: u16) -> Shown<'_> {
         width: if cell.is_wide() { 2 } else { 1 },
         text,
         style: style(cell),
+        extra: if text.len() == contents.len() {
+            Extra::default()
+        } else {
+            extras.of(contents)
+        },
+    }
+}
+
+/// The cells of a row that is no more on the screen.
+pub(super) fn cells(row: &Row) -> impl Iterator<Item = Shown<'_>> {
+    let mut rest = &*row.text;
+    let (mut at, mut col) = (0, 0);
+    let (mut runs, mut extras) = (Place::new(&row.runs), Place::new(&row.extras));
+    std::iter::from_fn(move || {
+        let text = first_cell(rest)?;
+        let cell = Shown {
+            col,
+            width: width(text),
+            text,
+            style: runs.at(at),
+            extra: extras.at(at),
+        };
+        rest = &rest[text.len()..];
+        at += text.len();
+        col = col.saturating_add(cell.width);
+        Some(cell)
+    })
+}
+
+/// The first character of a text with what joins it.
+fn first_cell(text: &str) -> Option<&str> {
+    if let [_, 0x20..=0x7e, ..] | [_] = text.as_bytes() {
+        return Some(&text[..1]);
+    }
+    let mut chars = text.char_indices();
+    chars.next()?;
+    let end = chars.find(|(_, c)| c.width() != Some(0));
+    Some(&text[..end.map_or(text.len(), |(at, _)| at)])
+}
+
+/// A place in runs that only goes on.
+struct Place<'a, T> {
+    runs: &'a [(u32, T)],
+}
+
+impl<'a, T: Copy + Default> Place<'a, T> {
+    fn new(runs: &'a [(u32, T)]) -> Self {
+        Self { runs }
+    }
+
+    /// What holds at byte `at`.
+    fn at(&mut self, at: usize) -> T {
+        while let [_, next, ..] = self.runs
+            && next.0 as usize <= at
+        {
+            self.runs = &self.runs[1..];
+        }
+        match self.runs {
+            [(start, value), ..] if *start as usize <= at => *value,
+            _ => T::default(),
+        }
     }
 }
 
@@ -466,8 +589,19 @@ mod tests {
         parser.screen().clone()
     }
 
+    fn read(screen: &vt100::Screen) -> Vec<Row> {
+        let (overhangs, extras) = (Overhangs::default(), Extras::default());
+        read_screen(
+            screen,
+            Marks {
+                overhangs: &overhangs,
+                extras: &extras,
+            },
+        )
+    }
+
     fn texts(screen: &vt100::Screen) -> Vec<(String, bool)> {
-        read_screen(screen, &Overhangs::default())
+        read(screen)
             .into_iter()
             .map(|row| (row.text.into_string(), row.wrapped))
             .collect()
@@ -514,7 +648,7 @@ mod tests {
             ..Style::default()
         };
         assert_eq!(
-            *read_screen(&screen, &Overhangs::default())[0].runs,
+            *read(&screen)[0].runs,
             [
                 (0, Style::default()),
                 (1, bold),

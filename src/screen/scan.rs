@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use memchr::{memchr2, memchr3};
 
+use crate::limits;
+
 const BEL: u8 = 0x07;
 const SO: u8 = 0x0e;
 const SI: u8 = 0x0f;
@@ -19,8 +21,8 @@ const ESC: u8 = 0x1b;
 const TEXT_BYTES: usize = 16 * 1024;
 /// Longest escape or control sequence; a longer one is ignored as a whole.
 const SEQUENCE_BYTES: usize = 1024;
-/// Bytes kept of a control string; a longer one is ignored.
-const STRING_BYTES: usize = 64 * 1024;
+/// Bytes kept of a control string; a longer one is ignored. The longest text that may be copied fits in, in base64.
+const STRING_BYTES: usize = 64 + limits::COPY_BYTES.div_ceil(3) * 4;
 /// A control string longer than this is taken for a lost end, which may have swallowed text.
 const STRING_LOST: u64 = 1024 * 1024;
 

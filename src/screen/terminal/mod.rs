@@ -20,10 +20,13 @@ use self::resize::CutRows;
 use self::tabs::Tabs;
 use super::csi::Csi;
 use super::emulator::Emulator;
+use super::extra::Extra;
+use super::link::Links;
 use super::modes::{KeyStack, Modes};
 use super::palette::Palette;
 use super::row;
 use super::scan::{Piece, Scanner};
+use super::signal::Signals;
 use super::{Changes, Size, Style, sgr};
 
 /// Bytes handed to the emulator in one go, about.
@@ -47,6 +50,7 @@ pub(super) enum FrameStep {
 struct Saved {
     charsets: Charsets,
     origin: bool,
+    extra: Extra,
 }
 
 /// The terminal in front of the emulator.
@@ -69,6 +73,10 @@ pub(super) struct Terminal {
     /// Private modes as XTSAVE kept them.
     kept_modes: BTreeMap<u32, bool>,
     plain: PlainStyles,
+    /// How text is drawn beyond what the crate holds.
+    extra: Extra,
+    pub(super) links: Links,
+    pub(super) signals: Signals,
     title: String,
     titles: Vec<String>,
     agent_state: Option<String>,
@@ -100,6 +108,9 @@ impl Terminal {
             cut: [None, None],
             kept_modes: BTreeMap::new(),
             plain: PlainStyles::default(),
+            extra: Extra::default(),
+            links: Links::default(),
+            signals: Signals::default(),
             title: String::new(),
             titles: Vec::new(),
             agent_state: None,
@@ -232,7 +243,10 @@ impl Terminal {
             text: self.autowrap
                 && !self.insert
                 && !self.charsets.is_drawing()
-                && self.size.rows > 1,
+                && self.size.rows > 1
+                && self.extra == Extra::default(),
+            styles: self.extra.is_plain(),
+            joining: self.emulator.extras().is_empty(),
             tabs: self.tabs.is_default(),
             frame: (!self.behind).then_some(self.in_frame),
         }
@@ -301,7 +315,7 @@ impl Terminal {
         match (csi.private, csi.intermediates, csi.last) {
             (0, b"", b'm') => {
                 let mut bytes = Vec::new();
-                sgr::rewrite(csi.params, &mut bytes);
+                sgr::rewrite(csi.params, &mut self.extra, &mut bytes);
                 self.pass(&bytes);
             }
             (0 | b'?', b"", b'J') => self.erase_display(csi.number(0, 0)),
@@ -438,12 +452,17 @@ impl Terminal {
         self.note_modes(&before);
     }
 
-    fn save_cursor(&mut self) {
-        let index = self.screen_index();
-        self.saved[index] = Saved {
+    fn saved(&self) -> Saved {
+        Saved {
             charsets: self.charsets,
             origin: self.origin,
-        };
+            extra: self.extra,
+        }
+    }
+
+    fn save_cursor(&mut self) {
+        let index = self.screen_index();
+        self.saved[index] = self.saved();
         self.pass(b"\x1b7");
     }
 
@@ -451,6 +470,7 @@ impl Terminal {
         let saved = &self.saved[self.screen_index()];
         self.charsets = saved.charsets;
         self.origin = saved.origin;
+        self.extra = saved.extra;
         self.pass(b"\x1b8");
     }
 
@@ -462,10 +482,7 @@ impl Terminal {
         let was = self.modes.alternate_screen;
         match (mode, on) {
             (1049, true) => {
-                self.saved[self.screen_index()] = Saved {
-                    charsets: self.charsets,
-                    origin: self.origin,
-                };
+                self.saved[self.screen_index()] = self.saved();
                 self.pass(b"\x1b[?1049h");
             }
             (1049, false) => self.pass(if was { b"\x1b[?47l" } else { b"" }),
@@ -572,6 +589,7 @@ impl Terminal {
         self.keep_screen();
         let before = std::mem::take(&mut self.modes);
         self.pass(b"\x1bc");
+        self.extra = Extra::default();
         self.keys = Default::default();
         self.charsets = Charsets::default();
         self.saved = Default::default();
@@ -598,6 +616,7 @@ impl Terminal {
         self.origin = false;
         self.charsets = Charsets::default();
         self.note_region((0, self.size.rows - 1));
+        self.extra.reset();
         self.pass(b"\x1b[m\x1b[?6l\x1b[?25h\x1b[r\x1b[H");
         self.save_cursor();
         self.restate(row, col);
@@ -682,9 +701,31 @@ impl Terminal {
         match name {
             b"0" | b"2" => self.set_title(visible(rest)),
             b"7501" => self.report(rest),
+            b"8" => self.extra.link = self.links.open(rest),
+            b"9" => self.note(rest),
+            b"52" => self.signals.copy(rest),
+            b"777" => self.titled_note(rest),
             b"4" => self.palette_query(rest, bell),
             b"10" | b"11" | b"12" => self.color_query(name, rest, bell),
             _ => {}
+        }
+    }
+
+    /// OSC 9. What begins with a number speaks to another terminal: progress and the like.
+    fn note(&mut self, body: &[u8]) {
+        let number = body.iter().take_while(|b| b.is_ascii_digit()).count();
+        if number == 0 || !matches!(body.get(number), None | Some(b';')) {
+            self.signals.note(String::new(), visible(body));
+        }
+    }
+
+    /// OSC 777: `notify`, a title, and what it says.
+    fn titled_note(&mut self, body: &[u8]) {
+        let mut parts = body.splitn(3, |b| *b == b';');
+        if parts.next() == Some(b"notify") {
+            let mut part = || visible(parts.next().unwrap_or_default());
+            let (title, body) = (part(), part());
+            self.signals.note(title, body);
         }
     }
 

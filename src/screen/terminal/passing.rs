@@ -3,10 +3,9 @@
 //! Nearly all of what a child writes is plain text, colours and cursor positions, and every byte passes here: it is
 //! written to be fast, and leaves whatever it is not sure of to the scanner.
 
-use unicode_width::UnicodeWidthChar;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::super::overhang::is_mark;
-use super::super::row::{FILLER, REPLACEMENT};
+use super::super::row::{FILLER, REPLACEMENT, is_mark};
 use super::super::scan::{params_in, params_length, plain_end};
 use super::super::sgr;
 use super::put::EMOJI;
@@ -20,6 +19,10 @@ pub(super) struct Passing {
     pub(super) text: bool,
     /// Tabs in it.
     pub(super) tabs: bool,
+    /// Attributes.
+    pub(super) styles: bool,
+    /// Characters that join the one before.
+    pub(super) joining: bool,
     /// Whole synchronized frames, and whether one is open now; `None` when no step of a frame passes.
     pub(super) frame: Option<bool>,
 }
@@ -53,7 +56,9 @@ impl Passing {
                 continue;
             }
             at += match sequence(&bytes[at..], plain) {
-                Some(Sequence::Passes(length)) => length,
+                Some(Sequence::Passes(length)) if self.styles || bytes[at + length - 1] != b'm' => {
+                    length
+                }
                 Some(Sequence::Frame { open, length }) if frame.is_some() => {
                     if open && frame == Some(false) {
                         opened = Some(at);
@@ -83,8 +88,8 @@ impl Passing {
                 Some(0x7f | b'\r' | b'\n' | 0x07 | 0x08 | 0x0b | 0x0c) => at += 1,
                 Some(b'\t') if self.tabs => at += 1,
                 Some(0x80..) => match narrow(&bytes[at..]) {
-                    Some(length) => at += length,
-                    None => return at,
+                    Some(length) if self.joining || !joins(&bytes[at..at + length]) => at += length,
+                    _ => return at,
                 },
                 _ => return at,
             }
@@ -105,6 +110,13 @@ fn narrow(bytes: &[u8]) -> Option<usize> {
         }
         _ => None,
     }
+}
+
+/// Whether a narrow character joins the one before.
+fn joins(bytes: &[u8]) -> bool {
+    // Much of what agents draw is lines and shapes.
+    !matches!(bytes, [0xe2, 0x94..=0x96, _])
+        && std::str::from_utf8(bytes).is_ok_and(|text| text.width() == 0)
 }
 
 /// Whether a character is one the crate may print wrong.
@@ -220,6 +232,8 @@ mod tests {
     const ALL: Passing = Passing {
         text: true,
         tabs: true,
+        styles: true,
+        joining: true,
         frame: None,
     };
     const FRAMES: Passing = Passing {
@@ -335,6 +349,18 @@ mod tests {
         let no_text = Passing { text: false, ..ALL };
         assert_eq!(length(no_text, b"\x1b[mab"), 3);
         assert_eq!(length(FRAMES, b"ab"), 2);
+        let no_styles = Passing {
+            styles: false,
+            ..ALL
+        };
+        assert_eq!(length(no_styles, b"a\x1b[3;4Hb\x1b[1mc"), 8);
+        let no_joining = Passing {
+            joining: false,
+            ..ALL
+        };
+        let text = "aé─▊e\u{301}";
+        assert_eq!(length(no_joining, text.as_bytes()), text.len() - 2);
+        assert_eq!(length(ALL, text.as_bytes()), text.len());
     }
 
     #[test]

@@ -5,9 +5,11 @@ use std::io::Write as _;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::super::Style;
+use super::super::extra::{self, Extra};
 use super::super::known::CELL_BYTES;
-use super::super::overhang::is_mark;
-use super::super::row::{FILLER, REPLACEMENT};
+use super::super::row::{self, FILLER, REPLACEMENT, is_mark};
+use super::super::sgr;
 use super::Terminal;
 
 /// Asks for the emoji form, which may be wider than the character before it.
@@ -59,6 +61,7 @@ impl Terminal {
         let text = std::str::from_utf8(text).ok()?;
         let cols = self.size.cols;
         let (mut col, mut certain) = place;
+        let joining = passing.joining;
         for c in text.chars() {
             let width = match c {
                 ' '..='~' => 1,
@@ -75,13 +78,16 @@ impl Terminal {
                     continue;
                 }
                 '\u{fffd}' | FILLER | REPLACEMENT => return None,
-                EMOJI => {
+                EMOJI if joining => {
                     certain = false;
                     1
                 }
                 c if is_mark(c) => return None,
                 c => u16::try_from(c.width().unwrap_or(0).min(2)).unwrap_or(2),
             };
+            if width == 0 && !joining {
+                return None;
+            }
             if col + width > cols {
                 if !certain || col < cols || c == EMOJI {
                     return None;
@@ -135,6 +141,8 @@ impl Terminal {
     /// Prints characters as they are.
     pub(super) fn put_mapped(&mut self, text: &str) {
         let cols = self.size.cols;
+        let mark = (self.extra != Extra::default()).then(|| self.emulator.mark(self.extra));
+        let joining = self.passing().joining && mark.is_none();
         let mut out = Vec::with_capacity(text.len());
         let (_, mut col) = self.emulator.cursor();
         for c in text.chars() {
@@ -149,9 +157,9 @@ impl Terminal {
                 Some(width) => u16::try_from(width.min(2)).unwrap_or(2),
                 None => continue,
             };
-            if c == EMOJI {
+            if width == 0 && !joining || c == EMOJI {
                 self.flush(&mut out);
-                self.put_emoji();
+                self.join(c);
                 col = self.emulator.cursor().1;
                 continue;
             }
@@ -173,8 +181,55 @@ impl Terminal {
                 col += width;
             }
             push(&mut out, c);
+            for c in mark.into_iter().flatten() {
+                push(&mut out, c);
+            }
         }
         self.flush(&mut out);
+    }
+
+    /// Prints a character that joins the one before, whose mark stays behind both.
+    fn join(&mut self, c: char) {
+        let mut out = Vec::new();
+        let Some((col, contents, style)) = self.marked_cell() else {
+            if c == EMOJI {
+                return self.put_emoji();
+            }
+            push(&mut out, c);
+            return self.flush(&mut out);
+        };
+        let (mark, text): (String, String) = contents.chars().partition(|c| extra::is_mark(*c));
+        let pen = self.pen();
+        write!(out, "\x1b[{}G", col + 1).expect("a vector takes every byte");
+        sgr::write(&style, &mut out);
+        out.extend_from_slice(text.as_bytes());
+        if c == EMOJI {
+            self.flush(&mut out);
+            self.put_emoji();
+        } else {
+            push(&mut out, c);
+        }
+        if text.len() + c.len_utf8() <= extra::MARKED_BYTES {
+            out.extend_from_slice(mark.as_bytes());
+        }
+        sgr::write(&pen, &mut out);
+        self.flush(&mut out);
+    }
+
+    /// The cell that a joining character would join, when it carries a mark: its column, contents and style.
+    fn marked_cell(&self) -> Option<(u16, String, Style)> {
+        let screen = self.emulator.screen();
+        let (row, col) = self.emulator.cursor();
+        let col = col.min(self.size.cols).checked_sub(1)?;
+        let at = |col| screen.cell(row, col).map(|cell| (col, cell));
+        let (col, cell) = match at(col)? {
+            (_, cell) if cell.is_wide_continuation() => at(col.checked_sub(1)?)?,
+            narrow => narrow,
+        };
+        let contents = cell.contents();
+        contents
+            .contains(extra::is_mark)
+            .then(|| (col, contents.to_owned(), row::style(cell)))
     }
 
     fn flush(&mut self, out: &mut Vec<u8>) {
