@@ -2,10 +2,14 @@
 //!
 //! The ratio counts, not the numbers: both take the same bytes, in chunks as a pty gives them, in the same run.
 
+use std::fs;
 use std::hint::black_box;
+use std::io;
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::time::Duration;
 
+use codriver::recording::cast::{Header, Kind, Reader};
 use codriver::screen::{Screen, Size};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -66,9 +70,9 @@ fn unicode() -> Vec<u8> {
     })
 }
 
-fn crate_alone() -> vt100::Parser {
+fn crate_alone(cols: u16, rows: u16) -> vt100::Parser {
     let side = |n| NonZeroU16::new(n).expect("a bench gives sizes");
-    vt100::Parser::new(side(ROWS), side(COLS), SCROLLBACK)
+    vt100::Parser::new(side(rows), side(cols), SCROLLBACK)
 }
 
 fn feed(c: &mut Criterion) {
@@ -83,7 +87,7 @@ fn feed(c: &mut Criterion) {
         group.sample_size(10);
         group.measurement_time(Duration::from_secs(3));
         group.bench_function("vt100", |b| {
-            let mut parser = crate_alone();
+            let mut parser = crate_alone(COLS, ROWS);
             b.iter(|| {
                 for chunk in bytes.chunks(CHUNK) {
                     parser.process(black_box(chunk));
@@ -102,6 +106,74 @@ fn feed(c: &mut Criterion) {
     }
 }
 
+/// What an agent wrote in one recording, as its pty gave it.
+struct Recorded {
+    size: Size,
+    outputs: Vec<String>,
+}
+
+/// The recordings of an agent that are kept for the tests.
+fn recorded(harness: &str) -> io::Result<Vec<Recorded>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder.join(harness))? {
+        let path = entry?.path();
+        if !path.to_string_lossy().contains(".cast") {
+            continue;
+        }
+        let bytes = fs::read(path)?;
+        let opened = Reader::open(bytes.as_slice()).map_err(io::Error::other)?;
+        let reader = opened.recording().ok_or(io::ErrorKind::InvalidData)?;
+        let Header { size, .. } = *reader.header();
+        let outputs = reader.filter_map(|event| match event.ok()?.kind {
+            Kind::Output(text) => Some(text),
+            _ => None,
+        });
+        all.push(Recorded {
+            size,
+            outputs: outputs.collect(),
+        });
+    }
+    Ok(all)
+}
+
+/// What real agents write: mostly short batches, and rows that scroll after they were drawn piece by piece.
+fn agents(c: &mut Criterion) {
+    for harness in ["claude", "codex", "opencode"] {
+        let all = recorded(harness).expect("the recordings are in the repository");
+        let bytes: usize = all
+            .iter()
+            .flat_map(|one| &one.outputs)
+            .map(String::len)
+            .sum();
+        let mut group = c.benchmark_group(harness);
+        group.throughput(Throughput::Bytes(bytes as u64));
+        group.sample_size(10);
+        group.measurement_time(Duration::from_secs(3));
+        group.bench_function("vt100", |b| {
+            b.iter(|| {
+                for one in &all {
+                    let mut parser = crate_alone(one.size.cols, one.size.rows);
+                    for output in &one.outputs {
+                        parser.process(black_box(output.as_bytes()));
+                    }
+                }
+            });
+        });
+        group.bench_function("screen", |b| {
+            b.iter(|| {
+                for one in &all {
+                    let mut screen = Screen::new(one.size, SCROLLBACK);
+                    for output in &one.outputs {
+                        screen.feed(black_box(output.as_bytes()), Duration::ZERO);
+                    }
+                }
+            });
+        });
+        group.finish();
+    }
+}
+
 fn read(c: &mut Criterion) {
     let mut screen = Screen::new(Size::new(COLS, ROWS), SCROLLBACK);
     screen.feed(&colour(), Duration::ZERO);
@@ -112,5 +184,5 @@ fn read(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, feed, read);
+criterion_group!(benches, feed, agents, read);
 criterion_main!(benches);
