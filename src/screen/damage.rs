@@ -92,10 +92,7 @@ pub(super) enum Reach {
 pub(super) fn part(bytes: &[u8]) -> (usize, Reach) {
     let mut at = 0;
     loop {
-        let text = bytes[at..]
-            .iter()
-            .position(|byte| *byte == 0x1b)
-            .unwrap_or(bytes.len() - at);
+        let text = memchr::memchr(0x1b, &bytes[at..]).unwrap_or(bytes.len() - at);
         at += text;
         if at == bytes.len() {
             return (at, Reach::Down);

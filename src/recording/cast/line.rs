@@ -23,6 +23,8 @@ pub(super) struct Parsed {
 pub(super) type Fault = &'static str;
 
 const CUT: Fault = "ends inside a string";
+/// How recorders write the byte that begins a terminal's sequence.
+const ESC: &[u8] = br"\u001b";
 
 /// Reads `[time, "code", data]` or, for version 1, `[time, "text"]`.
 ///
@@ -220,6 +222,12 @@ impl<'a> Cursor<'a> {
         let mut open = half.take();
         loop {
             let rest = &bytes[self.at..];
+            // Nearly every escape of a terminal's output is this one.
+            if rest.starts_with(ESC) && open.is_none() {
+                value.push('\x1b');
+                self.at += ESC.len();
+                continue;
+            }
             let run = match rest.first() {
                 Some(b'\\') => 0,
                 _ => special(rest).ok_or(CUT)?,
@@ -416,6 +424,10 @@ mod tests {
         assert_eq!(output(r"a\ud83d"), ("a".to_owned(), false));
         assert_eq!(output(r"\ude00b"), ("😀b".to_owned(), false));
         assert_eq!(output(r"\ude00"), ("\u{fffd}".to_owned(), true));
+        assert_eq!(
+            output(r"\ud83d\u001b[m\u001B"),
+            ("\u{fffd}\u{1b}[m\u{1b}".to_owned(), true)
+        );
         assert_eq!(
             output(r"\ud83dx\ud83d\n"),
             ("\u{fffd}x\u{fffd}\n".to_owned(), true)
