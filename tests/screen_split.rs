@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use codriver::screen::{Extra, Line, Modes, Screen, Signal, Size};
+use codriver::screen::{Extra, Line, Modes, Preview, Screen, Seen, Signal, Size};
 use proptest::prelude::*;
 
 #[derive(Debug, PartialEq)]
-struct Seen {
+struct Shown {
     lines: Vec<Line>,
     visible: Vec<Line>,
     title: String,
@@ -23,18 +23,23 @@ struct Seen {
     signals: Vec<Signal>,
 }
 
-fn play(size: Size, chunks: &[&[u8]]) -> Seen {
+fn play(size: Size, chunks: &[&[u8]]) -> Shown {
+    play_seen(size, chunks, |_| Seen::default())
+}
+
+/// The same, each chunk looked through before.
+fn play_seen(size: Size, chunks: &[&[u8]], mut look: impl FnMut(&[u8]) -> Seen) -> Shown {
     let mut screen = Screen::new(size, 200);
     let mut replies = Vec::new();
     let (mut bell, mut wiped) = (false, false);
     for chunk in chunks {
-        let changes = screen.feed(chunk, Duration::from_secs(1));
+        let changes = screen.feed_seen(chunk, look(chunk), Duration::from_secs(1));
         bell |= changes.bell;
         wiped |= changes.wiped;
         replies.extend(screen.take_replies());
     }
     let cursor = screen.cursor();
-    Seen {
+    Shown {
         lines: screen.lines(),
         visible: screen.visible(),
         title: screen.title().to_owned(),
@@ -242,6 +247,8 @@ proptest! {
         }
         chunks.push(rest);
         prop_assert_eq!(&play(size, &chunks), &whole);
+        let mut preview = Preview::default();
+        prop_assert_eq!(&play_seen(size, &chunks, |chunk| preview.look(chunk)), &whole);
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
         prop_assert_eq!(&play(size, &single), &whole);
     }
@@ -260,5 +267,7 @@ proptest! {
         prop_assert_eq!(&play(size, &[&bytes]), &drawn);
         let chunks: Vec<&[u8]> = bytes.chunks(chunk).collect();
         prop_assert_eq!(&play(size, &chunks), &drawn);
+        let mut preview = Preview::default();
+        prop_assert_eq!(&play_seen(size, &chunks, |chunk| preview.look(chunk)), &drawn);
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
+use super::ahead::Ahead;
 use super::config::Printed;
 use crate::cli::{Exit, ExtractArgs, Options};
 use crate::config::{Profile, Settings};
@@ -174,7 +175,7 @@ pub(super) fn play(source: &Source<'_>, settings: &Settings) -> Result<Played, E
         }
         None => None,
     };
-    let input: Box<dyn BufRead> = if source.file.as_os_str() == "-" {
+    let input: Box<dyn BufRead + Send> = if source.file.as_os_str() == "-" {
         Box::new(BufReader::new(io::stdin()))
     } else {
         let file = File::open(source.file).map_err(unreadable)?;
@@ -212,8 +213,8 @@ pub(super) fn play(source: &Source<'_>, settings: &Settings) -> Result<Played, E
     }
 }
 
-fn play_recording<R: BufRead>(
-    mut reader: Reader<R>,
+fn play_recording<R: BufRead + Send + 'static>(
+    reader: Reader<R>,
     source: &Source<'_>,
     settings: &Settings,
     named: Option<Profile>,
@@ -237,29 +238,32 @@ fn play_recording<R: BufRead>(
     let mut end = Duration::ZERO;
     let mut notes = Vec::new();
     let mut broken = 0u64;
-    for event in reader.by_ref() {
-        match event {
-            Ok(event) => {
-                end = event.at;
-                if !player.play(&event) {
-                    break;
+    let mut ahead = Ahead::begin(reader, source.until);
+    let found = 'played: loop {
+        let batch = ahead.next();
+        for event in batch.events {
+            match event {
+                Ok((event, seen)) => {
+                    end = event.at;
+                    if !player.play_seen(&event, seen) {
+                        break 'played batch.notes;
+                    }
                 }
-            }
-            Err(error) => {
-                broken += 1;
-                if broken == 1 {
-                    notes.push(error.to_string());
-                }
-                if matches!(error, CastError::Read(_)) {
-                    break;
+                Err(error) => {
+                    broken += 1;
+                    if broken == 1 {
+                        notes.push(error.to_string());
+                    }
                 }
             }
         }
-    }
+        if batch.is_last {
+            break batch.notes;
+        }
+    };
     if broken > 1 {
         notes.push(format!("{broken} lines of the recording could not be read"));
     }
-    let found = reader.notes();
     if found.cut {
         notes.push(
             "the recording ends in the middle of an event; it is read as far as it goes".to_owned(),

@@ -1,5 +1,6 @@
 //! What can be asked for, one file per operation, in the order of the specification.
 
+mod ahead;
 pub mod answer;
 pub mod channel;
 pub mod compose;

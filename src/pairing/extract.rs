@@ -9,7 +9,7 @@ use super::rest::{Activity, Signs, judge};
 use crate::config::Profile;
 use crate::recording::cast::{Event, Kind};
 use crate::recording::word::{Reason, Verdict};
-use crate::screen::{Line, Mark, Screen, Size};
+use crate::screen::{Line, Mark, Screen, Seen, Size};
 
 /// One round of a recording.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,13 +135,18 @@ impl Player {
 
     /// Plays one event. Returns false when nothing more is to be played.
     pub fn play(&mut self, event: &Event) -> bool {
+        self.play_seen(event, Seen::default())
+    }
+
+    /// Plays one event whose output was looked through before.
+    pub fn play_seen(&mut self, event: &Event, seen: Seen) -> bool {
         if self.given.until.is_some_and(|until| event.at > until) {
             return false;
         }
         self.judge_quiet(event.at);
         match &event.kind {
             Kind::Output(text) => {
-                self.screen.feed(text.as_bytes(), event.at);
+                self.screen.feed_seen(text.as_bytes(), seen, event.at);
                 self.pending = Some(event.at);
                 self.stirred.get_or_insert(event.at);
             }

@@ -21,6 +21,7 @@ mod link;
 mod modes;
 mod overhang;
 mod palette;
+mod preview;
 mod row;
 mod scan;
 mod sgr;
@@ -33,6 +34,7 @@ pub use line::{Color, Line, Run, Style};
 pub use link::{Link, LinkId};
 pub use modes::{Modes, Mouse, MouseEncoding};
 pub use palette::{Palette, Rgb, parse_rgb};
+pub use preview::{Preview, Seen};
 pub use signal::Signal;
 
 use std::ops::Range;
@@ -150,6 +152,17 @@ impl Screen {
             } else {
                 break;
             }
+        }
+        self.changes()
+    }
+
+    /// The same for output that was looked through before.
+    pub fn feed_seen(&mut self, bytes: &[u8], seen: Seen, now: Duration) -> Changes {
+        if !seen.covers(bytes) || self.frame.is_some() || !self.scanner.is_idle() {
+            return self.feed(bytes, now);
+        }
+        if !self.terminal.pass_seen(bytes) {
+            return self.feed(bytes, now);
         }
         self.changes()
     }

@@ -10,12 +10,13 @@ mod query;
 mod resize;
 mod tabs;
 
+pub(super) use self::passing::{PlainStyles, passes_whole};
 pub(super) use self::query::is_query;
 
 use std::collections::BTreeMap;
 
 use self::charset::Charsets;
-use self::passing::{Passing, PlainStyles, Run};
+use self::passing::{Passing, Run};
 use self::resize::CutRows;
 use self::tabs::Tabs;
 use super::csi::Csi;
@@ -230,6 +231,15 @@ impl Terminal {
             self.emulator.process(bytes);
             self.note_drawn();
         }
+    }
+
+    /// Hands on what passes as a whole while no mode forbids it; `false` when one does.
+    pub(super) fn pass_seen(&mut self, bytes: &[u8]) -> bool {
+        let may_pass = self.passing() == Passing::ANYTHING;
+        if may_pass {
+            self.pass(bytes);
+        }
+        may_pass
     }
 
     fn note_drawn(&mut self) {

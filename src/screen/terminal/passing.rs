@@ -13,7 +13,7 @@ use super::put::EMOJI;
 const ESC: u8 = 0x1b;
 
 /// What passes in the present state.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Passing {
     /// Text.
     pub(super) text: bool,
@@ -37,6 +37,15 @@ pub(super) struct Run {
 }
 
 impl Passing {
+    /// While no mode and no open frame forbids anything.
+    pub(super) const ANYTHING: Self = Self {
+        text: true,
+        tabs: true,
+        styles: true,
+        joining: true,
+        frame: Some(false),
+    };
+
     /// The longest run at the start of `bytes` that passes. It ends before a frame whose end is not in it.
     pub(super) fn run(self, bytes: &[u8], plain: &mut PlainStyles) -> Run {
         let mut at = 0;
@@ -95,6 +104,12 @@ impl Passing {
             }
         }
     }
+}
+
+/// Whether all of `bytes` passes while nothing forbids it.
+pub(in super::super) fn passes_whole(bytes: &[u8], plain: &mut PlainStyles) -> bool {
+    let run = Passing::ANYTHING.run(bytes, plain);
+    run.length == bytes.len() && run.frame == Some(false)
 }
 
 /// Length of the character at the start of `bytes`, unless it is none or one the crate may print wrong.
@@ -186,7 +201,7 @@ fn private(body: &[u8]) -> Option<Sequence> {
 
 /// The last parameters that turned out to be plain: a child uses few styles, and writes them over and over.
 #[derive(Debug)]
-pub(super) struct PlainStyles {
+pub(in super::super) struct PlainStyles {
     seen: [u128; 256],
 }
 
@@ -235,10 +250,6 @@ mod tests {
         styles: true,
         joining: true,
         frame: None,
-    };
-    const FRAMES: Passing = Passing {
-        frame: Some(false),
-        ..ALL
     };
 
     fn length(passing: Passing, bytes: &[u8]) -> usize {
@@ -348,7 +359,7 @@ mod tests {
         assert_eq!(length(no_tabs, b"ab\tcd"), 2);
         let no_text = Passing { text: false, ..ALL };
         assert_eq!(length(no_text, b"\x1b[mab"), 3);
-        assert_eq!(length(FRAMES, b"ab"), 2);
+        assert_eq!(length(Passing::ANYTHING, b"ab"), 2);
         let no_styles = Passing {
             styles: false,
             ..ALL
