@@ -42,7 +42,7 @@ use self::ledger::Ledger;
 use self::scroll::Scroll;
 use crate::config::Profile;
 use crate::pairing::Activity;
-use crate::screen::Size;
+use crate::screen::{Signal, Size};
 
 /// Which of the two panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -400,6 +400,7 @@ impl App {
         let was_starting = pane.life == Life::Starting;
         let changes = pane.feed(bytes, now);
         let replies = pane.screen.take_replies();
+        let signals = pane.screen.take_signals();
         let is_alive = pane.is_alive();
         if !replies.is_empty() && is_alive {
             out.push(Effect::Write(role, replies));
@@ -407,9 +408,37 @@ impl App {
         if changes.bell {
             out.push(Effect::Bell);
         }
+        for signal in signals {
+            self.signal(role, signal, out);
+        }
         self.is_changed |= was_starting || changes.title || changes.state;
         if role == Role::Peer {
             self.look(out);
+        }
+    }
+
+    /// What a child asks of the person's desktop: only the driver's text reaches the clipboard, and it is told.
+    fn signal(&mut self, role: Role, signal: Signal, out: &mut Vec<Effect>) {
+        match (role, signal) {
+            (Role::Driver, Signal::Copy(text)) => {
+                let count = text.chars().count();
+                self.say(
+                    format!("the driver put {count} characters on your clipboard"),
+                    false,
+                );
+                out.push(Effect::Copy(text));
+            }
+            (Role::Peer, Signal::Copy(_)) => {
+                self.say(
+                    "the peer wanted to write your clipboard; it was not let",
+                    false,
+                );
+            }
+            (role, Signal::Note { title, body }) => {
+                let text = format!("{}: {title} {body}", role.word());
+                self.say(text.clone(), false);
+                self.alert(text, out);
+            }
         }
     }
 

@@ -27,11 +27,27 @@ pub struct Caret {
     pub shape: u8,
 }
 
+/// What a cell of ratatui's does not hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Extra {
+    /// The kind of underline, as `SGR 4:n` numbers it; 0 and 1 are the ordinary one.
+    pub underline: u8,
+    /// A line above.
+    pub overline: bool,
+    /// A link of the frame's; 0 is none.
+    pub link: u16,
+}
+
+/// Links kept by number; past that all are forgotten and drawn anew.
+const LINKS: usize = 2000;
+
 /// The cells of a frame, and the rows that were drawn anew.
 #[derive(Debug)]
 pub struct Frame {
     /// The cells. The one behind a wide character belongs to it.
     pub buffer: Buffer,
+    extras: Vec<Extra>,
+    links: Vec<String>,
     dirty: Vec<bool>,
 }
 
@@ -39,8 +55,26 @@ impl Frame {
     fn new(cols: u16, rows: u16) -> Self {
         Self {
             buffer: Buffer::empty(Rect::new(0, 0, cols, rows)),
+            extras: vec![Extra::default(); usize::from(cols) * usize::from(rows)],
+            links: Vec::new(),
             dirty: vec![true; usize::from(rows)],
         }
+    }
+
+    /// The number of a link, which is `id;uri` as OSC 8 has it. It is text without controls.
+    pub fn link(&mut self, link: &str) -> u16 {
+        let at = self.links.iter().rposition(|known| known == link);
+        let at = at.unwrap_or_else(|| {
+            if self.links.len() >= LINKS {
+                // Cells that stand keep their numbers and would lead elsewhere.
+                self.links.clear();
+                self.extras.iter_mut().for_each(|extra| extra.link = 0);
+                self.dirty.fill(true);
+            }
+            self.links.push(link.to_owned());
+            self.links.len() - 1
+        });
+        u16::try_from(at + 1).unwrap_or(0)
     }
 
     /// Says that a row was drawn anew.
@@ -57,15 +91,29 @@ impl Frame {
         }
     }
 
-    /// The cells of a row, to be drawn.
-    pub fn row_mut(&mut self, row: u16) -> &mut [Cell] {
+    /// The cells of a row from one column on, to be drawn, and what belongs to them beside. They count as plain.
+    pub fn row_mut(&mut self, row: u16, from: u16, cols: u16) -> (&mut [Cell], &mut [Extra]) {
         self.touch(row);
-        let cols = usize::from(self.buffer.area.width);
-        let from = usize::from(row) * cols;
-        self.buffer
+        let width = self.buffer.area.width;
+        let (from, to) = (from.min(width), from.saturating_add(cols).min(width));
+        let begin = usize::from(row) * usize::from(width);
+        let range = begin + usize::from(from)..begin + usize::from(to);
+        let cells = self
+            .buffer
             .content
-            .get_mut(from..from + cols)
-            .unwrap_or_default()
+            .get_mut(range.clone())
+            .unwrap_or_default();
+        let extras = self.extras.get_mut(range).unwrap_or_default();
+        extras.fill(Extra::default());
+        (cells, extras)
+    }
+
+    /// Gives a cell a link.
+    pub fn set_link(&mut self, row: u16, col: u16, link: u16) {
+        let at = usize::from(row) * usize::from(self.buffer.area.width) + usize::from(col);
+        if let Some(extra) = self.extras.get_mut(at) {
+            extra.link = link;
+        }
     }
 
     /// The rectangle of all of it.
@@ -75,13 +123,27 @@ impl Frame {
 }
 
 /// How cells are drawn at the moment.
-type Pen = (Color, Color, Color, Modifier);
+type Pen = (Color, Color, Color, Modifier, u8, bool);
 
-fn pen_of(cell: &Cell) -> Pen {
-    (cell.fg, cell.bg, cell.underline_color, cell.modifier)
+fn pen_of(cell: &Cell, extra: Extra) -> Pen {
+    (
+        cell.fg,
+        cell.bg,
+        cell.underline_color,
+        cell.modifier,
+        extra.underline,
+        extra.overline,
+    )
 }
 
-const PLAIN: Pen = (Color::Reset, Color::Reset, Color::Reset, Modifier::empty());
+const PLAIN: Pen = (
+    Color::Reset,
+    Color::Reset,
+    Color::Reset,
+    Modifier::empty(),
+    0,
+    false,
+);
 
 /// Paints one terminal.
 #[derive(Debug)]
@@ -89,6 +151,9 @@ pub struct Painter {
     abilities: Abilities,
     frame: Frame,
     drawn: Buffer,
+    drawn_extras: Vec<Extra>,
+    /// The link that is open.
+    link: u16,
     /// Nothing is known of what the terminal shows.
     is_new: bool,
     pen: Pen,
@@ -106,6 +171,8 @@ impl Painter {
             abilities,
             frame: Frame::new(cols, rows),
             drawn: Buffer::empty(Rect::new(0, 0, cols, rows)),
+            drawn_extras: vec![Extra::default(); usize::from(cols) * usize::from(rows)],
+            link: 0,
             is_new: true,
             pen: PLAIN,
             at: None,
@@ -134,6 +201,9 @@ impl Painter {
         if self.frame.area() != area {
             self.frame = Frame::new(cols, rows);
             self.drawn = Buffer::empty(area);
+            self.drawn_extras.clear();
+            self.drawn_extras
+                .resize(self.frame.extras.len(), Extra::default());
             self.forget();
         }
     }
@@ -142,6 +212,8 @@ impl Painter {
     pub fn forget(&mut self) {
         self.is_new = true;
         self.drawn.reset();
+        self.drawn_extras.fill(Extra::default());
+        self.link = 0;
         self.frame.dirty.fill(true);
         self.pen = PLAIN;
         self.at = None;
@@ -174,6 +246,7 @@ impl Painter {
         let is_drawn = out.len() > begin;
         if is_drawn {
             self.restyle(PLAIN, out);
+            self.relink(0, out);
         }
         self.place(caret, is_drawn, out);
         if is_drawn && rows > 1 {
@@ -199,19 +272,17 @@ impl Painter {
             let cell = &self.frame.buffer.content[from + col];
             let width = width_of(cell.symbol());
             let wide = width == 2 && col + 1 < cols;
+            let extra = self.frame.extras[from + col];
             let is_same = *cell == self.drawn.content[from + col]
+                && extra == self.drawn_extras[from + col]
                 // The other half of a wide character may have been written over.
                 && (!wide || self.drawn.content[from + col + 1].symbol().is_empty());
             if !is_same {
                 let cell = cell.clone();
                 let last = if wide { col + 1 } else { col };
-                self.put(
-                    &cell,
-                    width,
-                    u16::try_from(col).unwrap_or(u16::MAX),
-                    row,
-                    out,
-                );
+                let place = (u16::try_from(col).unwrap_or(u16::MAX), row);
+                self.put(&cell, extra, width, place, out);
+                self.drawn_extras[from + col] = extra;
                 // Half of what was written over is left: nobody knows what the terminal makes of it.
                 if last + 1 < cols && width_of(self.drawn.content[from + last].symbol()) == 2 {
                     self.drawn.content[from + last + 1].set_symbol(UNKNOWN);
@@ -227,9 +298,17 @@ impl Painter {
         }
     }
 
-    fn put(&mut self, cell: &Cell, width: usize, col: u16, row: u16, out: &mut Vec<u8>) {
+    fn put(
+        &mut self,
+        cell: &Cell,
+        extra: Extra,
+        width: usize,
+        (col, row): (u16, u16),
+        out: &mut Vec<u8>,
+    ) {
         self.go(col, row, out);
-        self.restyle(pen_of(cell), out);
+        self.restyle(pen_of(cell, extra), out);
+        self.relink(extra.link, out);
         let symbol = cell.symbol();
         // An empty one is half of a wide character that is no longer there.
         let is_last = u32::from(col) + 1 == u32::from(self.frame.area().width);
@@ -261,12 +340,26 @@ impl Painter {
         self.at = Some((col, row));
     }
 
+    /// Opens a link, or closes the one that is open.
+    fn relink(&mut self, link: u16, out: &mut Vec<u8>) {
+        if self.link == link {
+            return;
+        }
+        self.link = link;
+        let known = usize::from(link)
+            .checked_sub(1)
+            .and_then(|at| self.frame.links.get(at));
+        out.extend_from_slice(b"\x1b]8;");
+        out.extend_from_slice(known.map_or(b";", |link| link.as_bytes()));
+        out.extend_from_slice(b"\x1b\\");
+    }
+
     fn restyle(&mut self, pen: Pen, out: &mut Vec<u8>) {
         if self.pen == pen {
             return;
         }
         self.pen = pen;
-        let (fg, bg, underline, modifier) = pen;
+        let (fg, bg, underline, modifier, kind, overline) = pen;
         out.extend_from_slice(b"\x1b[0");
         for (flag, code) in [
             (Modifier::BOLD, 1),
@@ -282,6 +375,13 @@ impl Painter {
             if modifier.contains(flag) {
                 let _ = write!(out, ";{code}");
             }
+        }
+        // What a terminal does not know of these it takes for the ordinary line, or for none.
+        if kind > 1 && modifier.contains(Modifier::UNDERLINED) {
+            let _ = write!(out, ";4:{kind}");
+        }
+        if overline {
+            out.extend_from_slice(b";53");
         }
         let depth = self.abilities.depth;
         color(nearest(depth, fg), 30, out);
@@ -472,7 +572,7 @@ mod tests {
             let mut pair = Pair::new(Abilities { sync, ..Abilities::default() });
             for change in changes {
                 for (col, row, symbol, fg, bg, bold, reverse) in change {
-                    let cells = pair.painter.frame().row_mut(row);
+                    let (cells, _) = pair.painter.frame().row_mut(row, 0, SIZE.0);
                     let (col, last) = (usize::from(col), usize::from(SIZE.0) - 1);
                     let cell = &mut cells[col];
                     cell.reset();
@@ -509,7 +609,7 @@ mod tests {
             pair.painter.frame().touch(row);
         }
         assert_eq!(pair.show(caret), b"");
-        pair.painter.frame().row_mut(2)[4].set_symbol("x");
+        pair.painter.frame().row_mut(2, 4, 1).0[0].set_symbol("x");
         let out = pair.show(caret);
         assert_eq!(out.escape_ascii().to_string(), "\\x1b[3;5Hx\\x1b[2;4H");
     }
@@ -528,13 +628,34 @@ mod tests {
     }
 
     #[test]
+    fn links_and_kinds_of_lines_are_passed_on_and_closed() {
+        let mut pair = Pair::new(Abilities::default());
+        pair.show(None);
+        let link = pair.painter.frame().link("id=a;https://example.org/x");
+        let (cells, extras) = pair.painter.frame().row_mut(0, 0, 2);
+        cells[0].set_symbol("x").modifier = Modifier::UNDERLINED;
+        cells[1].set_symbol("y");
+        extras[0] = Extra {
+            underline: 3,
+            overline: true,
+            link,
+        };
+        let out = pair.show(None).escape_ascii().to_string();
+        let wanted = "\\x1b[1;1H\\x1b[0;4;4:3;53m\\x1b]8;id=a;https://example.org/x\\x1b\\\\x\
+            \\x1b[0m\\x1b]8;;\\x1b\\\\y";
+        assert_eq!(out, wanted);
+        let cell = pair.screen.row_cells(0).next().map(|cell| cell.extra);
+        assert!(cell.is_some_and(|extra| extra.overline && extra.link.is_some()));
+    }
+
+    #[test]
     fn without_colours_attributes_stay() {
         let mut pair = Pair::new(Abilities {
             depth: Depth::None,
             ..Abilities::default()
         });
         pair.show(None);
-        let cell = &mut pair.painter.frame().row_mut(0)[0];
+        let cell = &mut pair.painter.frame().row_mut(0, 0, 1).0[0];
         cell.set_symbol("x").fg = Color::Red;
         cell.modifier = Modifier::REVERSED;
         let out = pair.show(None).escape_ascii().to_string();

@@ -1,17 +1,15 @@
 //! A pane's screen in its place: exactly as in a bare terminal, live or scrolled up.
 
 use ratatui::buffer::Cell;
-use ratatui::style::{Color as Shown, Modifier};
-use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use ratatui::style::{Color, Modifier};
 
-use super::paint::Frame;
+use super::paint::{Extra, Frame};
 use super::theme::Theme;
 use crate::app::layout::Area;
 use crate::app::scroll::Scroll;
-use crate::screen::{Color, Damage, Line, Screen, Style};
+use crate::screen::{self, Cell as Shown, Damage, LinkId, Screen, Style, Underline};
 
-/// Draws the live screen's damaged rows.
+/// Draws the live screen's damaged rows, those below `hidden` ones.
 pub(super) fn draw_live(
     frame: &mut Frame,
     area: Area,
@@ -25,8 +23,7 @@ pub(super) fn draw_live(
     for row in 0..area.rows {
         let of_screen = row + hidden;
         if damage.has(of_screen) || of_screen >= screen.size().rows {
-            let cells = cells(frame, area, row);
-            draw_row(cells, screen, of_screen);
+            draw_row(frame, area, row, screen, screen.row_cells(of_screen));
         }
     }
 }
@@ -41,14 +38,22 @@ pub(super) fn draw_scrolled(
 ) {
     for row in 0..area.rows {
         let number = scroll.top + u64::from(row);
-        let cells = cells(frame, area, row);
         match number.checked_sub(screen.top_row()) {
-            Some(live) => draw_row(cells, screen, u16::try_from(live).unwrap_or(u16::MAX)),
-            None => match screen.history_row(number) {
-                Some((line, _)) => draw_line(cells, &line),
-                None => cells.iter_mut().for_each(Cell::reset),
+            Some(live) => {
+                let live = u16::try_from(live).unwrap_or(u16::MAX);
+                draw_row(frame, area, row, screen, screen.row_cells(live));
+            }
+            None => match screen.history_cells(number) {
+                Some(cells) => draw_row(frame, area, row, screen, cells),
+                None => draw_row(frame, area, row, screen, std::iter::empty()),
             },
         }
+        let cells = &mut frame.buffer.content;
+        let width = usize::from(frame.buffer.area.width);
+        let from = usize::from(area.row + row) * width + usize::from(area.col);
+        let Some(cells) = cells.get_mut(from..from + usize::from(area.cols)) else {
+            continue;
+        };
         for (at, hit) in scroll.hits.iter().enumerate() {
             if hit.row == number {
                 let look = if scroll.hit == Some(at) {
@@ -75,15 +80,18 @@ fn mark(cells: &mut [Cell], from: u16, to: u16, look: ratatui::style::Style) {
     }
 }
 
-fn cells(frame: &mut Frame, area: Area, row: u16) -> &mut [Cell] {
-    let all = frame.row_mut(area.row + row);
-    let (from, to) = (usize::from(area.col), usize::from(area.col + area.cols));
-    all.get_mut(from..to).unwrap_or_default()
-}
-
-fn draw_row(cells: &mut [Cell], screen: &Screen, row: u16) {
+/// Draws the cells of one row of a screen; blanks behind them.
+fn draw_row<'s>(
+    frame: &mut Frame,
+    area: Area,
+    row: u16,
+    screen: &'s Screen,
+    of_screen: impl Iterator<Item = Shown<'s>>,
+) {
+    let mut linked: Vec<(usize, usize, LinkId)> = Vec::new();
+    let (cells, extras) = frame.row_mut(area.row + row, area.col, area.cols);
     let mut next = 0;
-    for cell in screen.row_cells(row) {
+    for cell in of_screen {
         let col = usize::from(cell.col);
         if col >= cells.len() {
             break;
@@ -96,28 +104,53 @@ fn draw_row(cells: &mut [Cell], screen: &Screen, row: u16) {
             cell.text
         };
         put(&mut cells[col], text, cell.style);
+        if cell.extra != screen::Extra::default() {
+            let extra = cell.extra;
+            beyond(&mut cells[col], &mut extras[col], &extra);
+            if let Some(link) = extra.link {
+                linked.push((col, width, link));
+            }
+        }
         if width == 2 && col + 1 < cells.len() {
             behind(&mut cells[col + 1]);
         }
         next = (col + width).min(cells.len());
     }
     cells[next..].iter_mut().for_each(Cell::reset);
+    for (col, width, link) in linked {
+        let Some(link) = screen.link(link) else {
+            continue;
+        };
+        let id = link
+            .id
+            .as_deref()
+            .map(|id| format!("id={id}"))
+            .unwrap_or_default();
+        let number = frame.link(&format!("{id};{}", link.uri));
+        for at in col..col + width {
+            frame.set_link(
+                area.row + row,
+                area.col + u16::try_from(at).unwrap_or(u16::MAX),
+                number,
+            );
+        }
+    }
 }
 
-fn draw_line(cells: &mut [Cell], line: &Line) {
-    let mut col = 0;
-    for (at, part) in line.text.grapheme_indices(true) {
-        let width = part.width().max(1);
-        if col + width > cells.len() {
-            break;
-        }
-        put(&mut cells[col], part, line.style_at(at));
-        if width == 2 {
-            behind(&mut cells[col + 1]);
-        }
-        col += width;
-    }
-    cells[col..].iter_mut().for_each(Cell::reset);
+/// What of a look ratatui's style has no word for, or another one.
+fn beyond(cell: &mut Cell, extra: &mut Extra, look: &screen::Extra) {
+    extra.underline = match look.underline {
+        Underline::Single => 1,
+        Underline::Double => 2,
+        Underline::Curly => 3,
+        Underline::Dotted => 4,
+        Underline::Dashed => 5,
+    };
+    extra.overline = look.overline;
+    cell.underline_color = color(look.underline_color);
+    cell.modifier.set(Modifier::SLOW_BLINK, look.blink);
+    cell.modifier.set(Modifier::HIDDEN, look.conceal);
+    cell.modifier.set(Modifier::CROSSED_OUT, look.strike);
 }
 
 /// The second half of a wide character.
@@ -140,7 +173,7 @@ fn put(cell: &mut Cell, text: &str, style: Style) {
     };
     cell.fg = color(style.fg);
     cell.bg = color(style.bg);
-    cell.underline_color = Shown::Reset;
+    cell.underline_color = Color::Reset;
     cell.modifier = modifier(style);
 }
 
@@ -155,11 +188,11 @@ fn is_unsafe(char: char) -> bool {
         || matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn color(color: Color) -> Shown {
+fn color(color: screen::Color) -> Color {
     match color {
-        Color::Default => Shown::Reset,
-        Color::Idx(at) => Shown::Indexed(at),
-        Color::Rgb(r, g, b) => Shown::Rgb(r, g, b),
+        screen::Color::Default => Color::Reset,
+        screen::Color::Idx(at) => Color::Indexed(at),
+        screen::Color::Rgb(r, g, b) => Color::Rgb(r, g, b),
     }
 }
 

@@ -34,11 +34,7 @@ pub(super) fn line(frame: &mut Frame, area: Area, left: &[Piece], right: &[Piece
     if area.is_empty() {
         return;
     }
-    let row = frame.row_mut(area.row);
-    let (from, to) = (usize::from(area.col), usize::from(area.col + area.cols));
-    let Some(cells) = row.get_mut(from..to) else {
-        return;
-    };
+    let (cells, _) = frame.row_mut(area.row, area.col, area.cols);
     for cell in cells.iter_mut() {
         cell.reset();
         cell.set_symbol(&fill.text);
