@@ -25,6 +25,8 @@ const JOURNAL_BYTES: usize = 512 * 1024;
 const KNOWN_LINES: usize = 8;
 /// Most bytes whose damage is told row by row.
 const PARTED_BYTES: usize = 4096;
+/// Fewest bytes for which lines are not drawn that do not stay.
+const SKIPPED_BYTES: usize = 8 * 1024;
 /// Pieces that may break one replay before it is given up.
 const BROKEN_PIECES: usize = 8;
 
@@ -82,6 +84,33 @@ impl vt100::Callbacks for Sink {
         });
         self.history.push(row);
         self.pushed += 1;
+    }
+}
+
+/// Appends the sequences of `bytes` that say which attributes are in force behind them: known bytes hold no others but
+/// those that erase.
+fn attributes(bytes: &[u8], out: &mut Vec<u8>) {
+    let mut begin = bytes.len();
+    let mut end = bytes.len();
+    // From the last one on that begins anew.
+    while let Some(at) = memchr::memrchr(0x1b, &bytes[..end]) {
+        begin = at;
+        end = at;
+        if bytes[at..].starts_with(b"\x1b[m") || bytes[at..].starts_with(b"\x1b[0m") {
+            break;
+        }
+    }
+    let mut at = begin;
+    while let Some(found) = memchr::memchr(0x1b, &bytes[at..]) {
+        at += found;
+        let length = bytes[at..]
+            .iter()
+            .position(u8::is_ascii_alphabetic)
+            .map_or(bytes.len() - at, |last| last + 1);
+        if bytes[at + length - 1] == b'm' {
+            out.extend_from_slice(&bytes[at..at + length]);
+        }
+        at += length;
     }
 }
 
@@ -248,7 +277,7 @@ impl Emulator {
         let begun = self.begin_known(rest);
         if self.known().is_active() {
             let followed = begun + self.known().follow(&rest[begun..]);
-            self.feed(&rest[begun..followed]);
+            self.feed_known(&rest[begun..followed]);
             rest = &rest[followed..];
             if rest.is_empty() {
                 return;
@@ -266,11 +295,47 @@ impl Emulator {
             return 0;
         }
         let followed = self.known().follow(bytes);
-        self.feed(&bytes[..followed]);
+        self.feed_known(&bytes[..followed]);
         if followed < bytes.len() {
             self.known().end();
         }
         followed
+    }
+
+    /// Feeds bytes whose rows are known. Of many lines only those are drawn that stay on the screen: the others go to
+    /// the history as they are known.
+    fn feed_known(&mut self, bytes: &[u8]) {
+        let Some(from) = self.last_lines(bytes) else {
+            return self.feed(bytes);
+        };
+        let rows = usize::from(self.parser.screen().size().0.get());
+        let Some(gone) = self.known().give_up(rows - 1) else {
+            return self.feed(bytes);
+        };
+        for row in gone {
+            self.history_mut().push(row);
+        }
+        // The row that is being written ends, and the attributes are those the lines left out would have left.
+        let mut drawn = b"\r\n".to_vec();
+        attributes(&bytes[..from], &mut drawn);
+        drawn.extend_from_slice(&bytes[from..]);
+        self.save();
+        self.parser.callbacks_mut().skip = u64::MAX;
+        self.damage.add_all();
+        self.feed_whole(&drawn);
+        self.parser.callbacks_mut().skip = 0;
+        self.save();
+    }
+
+    /// Where the lines begin that stay on the screen, when there are many more before them.
+    fn last_lines(&self, bytes: &[u8]) -> Option<usize> {
+        let rows = usize::from(self.parser.screen().size().0.get());
+        let mut from = bytes.len();
+        for _ in 0..=rows {
+            from = memchr::memrchr(b'\n', &bytes[..from])?;
+        }
+        // What is saved is worth a copy of the screen.
+        (from > bytes.len() - from && from > SKIPPED_BYTES).then_some(from + 1)
     }
 
     /// Says whether the whole screen scrolls.

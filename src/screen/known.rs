@@ -70,6 +70,15 @@ impl Known {
         self.rows.pop_front().flatten()
     }
 
+    /// Gives up the rows but for the last `keep`, when all of those are known that go.
+    pub(super) fn give_up(&mut self, keep: usize) -> Option<Vec<Row>> {
+        let going = self.rows.len().checked_sub(keep)?;
+        if self.rows.iter().take(going).any(Option::is_none) {
+            return None;
+        }
+        Some(self.rows.drain(..going).flatten().collect())
+    }
+
     /// Follows the bytes as long as the rows stay known; gives how far.
     pub(super) fn follow(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
