@@ -29,7 +29,7 @@ pub const PATTERN_BYTES: usize = 1024 * 1024;
 /// Longest time a setting or a flag may ask to wait.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
 /// Bytes taken from a pane's terminal in one batch.
-pub const READ_BATCH: usize = 64 * 1024;
+pub const READ_BATCH: usize = 32 * 1024;
 /// Bytes that may wait for a child that does not read its terminal.
 pub const OUTGOING: usize = 2 * 1024 * 1024;
 /// Longest a killed process group may take to be gone before it is reported as surviving.

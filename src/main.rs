@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use codriver::app::App;
+use codriver::app::{App, Role};
 use codriver::cli::{self, Call, DemoArgs, DemoStyle, Exit, Options, Surroundings, Task};
 use codriver::demo::Kind;
 use codriver::flow::compose::Asked;
@@ -112,11 +112,11 @@ fn note(text: &str) {
 struct Drawing(ui::Console);
 
 impl console::Draw for Drawing {
-    fn draw(&mut self, app: &mut App, forget: bool, out: &mut Vec<u8>) {
+    fn draw(&mut self, app: &mut App, forget: bool, echo: Option<Role>, out: &mut Vec<u8>) {
         if forget {
             self.0.forget();
         }
-        self.0.draw(app, out);
+        self.0.draw(app, echo, out);
     }
 }
 

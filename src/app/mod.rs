@@ -355,22 +355,16 @@ impl App {
         changed
     }
 
-    /// Whether what is different is the answer to a key, and is to be shown at once.
-    pub fn take_echo(&mut self) -> bool {
-        match self.echo {
-            Some((_, since)) if self.now.saturating_sub(since) > ECHO => {
-                self.echo = None;
-                false
-            }
-            Some((role, _)) => {
-                let drawn = self.pane(role).is_some_and(Pane::is_drawn);
-                if drawn {
-                    self.echo = None;
-                }
-                drawn
-            }
-            None => false,
+    /// The pane in which a key was answered just now: that is to be shown at once.
+    pub fn take_echo(&mut self) -> Option<Role> {
+        let (role, since) = self.echo?;
+        if self.now.saturating_sub(since) > ECHO {
+            self.echo = None;
+            return None;
         }
+        self.pane(role).filter(|pane| pane.is_drawn())?;
+        self.echo = None;
+        Some(role)
     }
 
     /// Says one thing to the person.

@@ -92,8 +92,8 @@ impl Console {
         self.places = None;
     }
 
-    /// Draws what changed, and appends the bytes that show it.
-    pub fn draw(&mut self, app: &mut App, out: &mut Vec<u8>) {
+    /// Draws what changed, and appends the bytes that show it. `echo`: of the panes only this one has to be drawn now.
+    pub fn draw(&mut self, app: &mut App, echo: Option<Role>, out: &mut Vec<u8>) {
         let (cols, rows) = app.size;
         self.adapt(&app.terminal);
         self.painter.resize(cols, rows);
@@ -119,7 +119,10 @@ impl Console {
         }
         self.was_covered = is_covered;
         for role in [Role::Driver, Role::Peer] {
-            self.pane(app, role, &places);
+            let waits = echo.is_some_and(|echo| echo != role) && !is_framed;
+            if !waits {
+                self.pane(app, role, &places);
+            }
         }
         let frame = self.painter.frame();
         if is_framed {

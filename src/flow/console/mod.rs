@@ -31,13 +31,13 @@ use crate::world::signals::Signals;
 use crate::world::{environment, files, program};
 
 /// Between two frames while output floods.
-const FRAME: Duration = Duration::from_millis(8);
+const FRAME: Duration = Duration::from_millis(12);
 
 /// Draws the console: what changed of it, as bytes for the outer terminal. `forget`: nothing is known of what that
 /// shows.
 pub trait Draw {
-    /// Appends the bytes.
-    fn draw(&mut self, app: &mut App, forget: bool, out: &mut Vec<u8>);
+    /// Appends the bytes. `echo`: of the panes only this one has to be shown now, since a key is answered in it.
+    fn draw(&mut self, app: &mut App, forget: bool, echo: Option<Role>, out: &mut Vec<u8>);
 }
 
 /// Opens the console and stays in it until it is left.
@@ -343,6 +343,7 @@ impl Inner<'_> {
             clock,
             is_away,
             batches: [driver_batch, peer_batch],
+            served,
             ..
         } = self;
         let due = due.map(|due| clock.instant(due));
@@ -360,9 +361,19 @@ impl Inner<'_> {
         };
         // The two children take turns, so that one that floods does not keep the other from being heard.
         let children = async {
-            tokio::select! {
-                news = next_of(driver, driver_batch) => (Role::Driver, news),
-                news = next_of(peer, peer_batch) => (Role::Peer, news),
+            let driver = next_of(driver, driver_batch);
+            let peer = next_of(peer, peer_batch);
+            match served {
+                Role::Driver => tokio::select! {
+                    biased;
+                    news = peer => (Role::Peer, news),
+                    news = driver => (Role::Driver, news),
+                },
+                Role::Peer => tokio::select! {
+                    biased;
+                    news = driver => (Role::Driver, news),
+                    news = peer => (Role::Peer, news),
+                },
             }
         };
         tokio::select! {
@@ -393,22 +404,26 @@ impl Inner<'_> {
     /// next frame.
     fn show(&mut self, draw: &mut dyn Draw) {
         let now = self.clock.elapsed();
-        let is_echo = self.app.take_echo();
+        let echo = self.app.take_echo();
         self.redraw |= self.app.take_changed();
         if !self.redraw || !self.can_draw() {
             return;
         }
-        if !is_echo && now < self.drawn + FRAME {
+        let is_due = now >= self.drawn + FRAME;
+        if echo.is_none() && !is_due {
             return;
         }
         let forget = std::mem::take(&mut self.forget);
         let mut out = std::mem::take(&mut self.frame);
         out.clear();
-        draw.draw(&mut self.app, forget, &mut out);
+        let echo = echo.filter(|_| !is_due);
+        draw.draw(&mut self.app, forget, echo, &mut out);
         self.outer.queue(&out);
         self.frame = out;
-        self.redraw = false;
-        self.drawn = now;
+        if echo.is_none() {
+            self.redraw = false;
+            self.drawn = now;
+        }
     }
 
     fn input(&mut self, input: Input) {
@@ -458,6 +473,7 @@ impl Inner<'_> {
     }
 
     fn child_news(&mut self, role: Role, news: io::Result<News>) {
+        self.served = role;
         match news {
             Ok(News::Output) => {
                 self.unrecorded = Some((role, self.clock.elapsed()));

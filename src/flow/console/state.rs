@@ -86,6 +86,8 @@ pub(super) struct Inner<'a> {
     /// When the last frame was drawn.
     pub drawn: Duration,
     pub frame: Vec<u8>,
+    /// Whose output was taken last.
+    pub served: Role,
     /// What was read of the children.
     pub batches: [Vec<u8>; 2],
     /// Whose output is drawn and not recorded yet, and when it came.
@@ -140,6 +142,7 @@ impl<'a> Inner<'a> {
             forget: true,
             drawn: Duration::ZERO,
             frame: Vec::new(),
+            served: Role::Peer,
             batches: [Vec::new(), Vec::new()],
             unrecorded: None,
             conductor: None,
