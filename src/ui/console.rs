@@ -183,6 +183,9 @@ impl Console {
             self.seen[at] = Some(seen);
         }
         app.scroll = scrolled;
+        if let Some(Life::Failed(why)) = app.pane(role).map(|pane| &pane.life) {
+            panel::failure(self.painter.frame(), area, why, &self.look);
+        }
         if seen.is_hint {
             panel::hint(self.painter.frame(), area, app, &self.look);
         }

@@ -535,3 +535,18 @@ pub(super) fn hint(frame: &mut Frame, area: Area, app: &App, look: &Look) {
         );
     }
 }
+
+/// Why there is no child, in its place.
+pub(super) fn failure(frame: &mut Frame, area: Area, why: &str, look: &Look) {
+    let cols = area.cols.saturating_sub(4);
+    for (at, (text, style)) in wrapped(why, cols, look.theme.fault).into_iter().enumerate() {
+        let at = u16::try_from(at + 1).unwrap_or(u16::MAX);
+        row(
+            frame,
+            area,
+            at,
+            &[piece(format!("  {text}"), style)],
+            look.theme.text,
+        );
+    }
+}
