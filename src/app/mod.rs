@@ -2,7 +2,9 @@
 //!
 //! One task owns it. Nothing here waits, and time comes with each event.
 
+mod action;
 mod binding;
+mod chord;
 mod composer;
 mod editor;
 pub mod effect;
@@ -21,7 +23,9 @@ pub mod terminal;
 pub mod theme;
 pub mod wrap;
 
-pub use binding::{Action, BindingFault, Bindings, Chord, NoKey};
+pub use action::Action;
+pub use binding::{BindingFault, Bindings};
+pub use chord::{Chord, NoKey};
 pub use composer::Composer;
 pub use editor::Editor;
 pub use effect::Effect;

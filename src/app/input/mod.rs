@@ -2,9 +2,13 @@
 
 mod decode;
 mod encode;
+mod functional;
 mod key;
+mod kitty;
+mod legacy;
 mod mouse;
 mod reply;
+mod sequence;
 
 pub use decode::Decoder;
 pub use encode::{encode_focus, encode_key, encode_paste};

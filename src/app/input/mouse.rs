@@ -1,7 +1,7 @@
 //! The mouse: what the outer terminal tells of it, and how a child wants to hear it.
 
-use super::encode::cursor_key;
 use super::key::{Code, Mods};
+use super::legacy::cursor_key;
 use crate::screen::{Modes, Mouse as Wanted, MouseEncoding};
 
 /// A button.
