@@ -88,21 +88,27 @@ pub fn block(text: &str) -> String {
 /// Makes a message safe to type into a pane (A.9): line feeds and tabs stay, other control characters go, and so do
 /// the brackets of a paste, also those that only form when something between is removed.
 pub fn message(text: &str) -> String {
+    let opens = |c: char| c == '\u{1b}' || c == '\u{9b}';
+    let text: String = text
+        .replace("\r\n", "\n")
+        .chars()
+        .filter(|c| !c.is_control() || opens(*c) || matches!(c, '\n' | '\t'))
+        .collect();
+    let mut kept = without_brackets(&text);
+    kept.retain(|c| !opens(c));
+    kept
+}
+
+/// A text without the brackets of a paste, also those that only form when one between goes.
+pub fn without_brackets(text: &str) -> String {
     const BRACKETS: [&str; 4] = ["\u{1b}[201~", "\u{1b}[200~", "\u{9b}201~", "\u{9b}200~"];
     let mut kept = String::with_capacity(text.len());
-    for c in text.replace("\r\n", "\n").chars() {
-        let opens = c == '\u{1b}' || c == '\u{9b}';
-        if c.is_control() && !opens && c != '\n' && c != '\t' {
-            continue;
-        }
-        kept.push(c);
-        if c == '~'
-            && let Some(bracket) = BRACKETS.iter().find(|bracket| kept.ends_with(**bracket))
-        {
+    for part in text.split_inclusive('~') {
+        kept.push_str(part);
+        if let Some(bracket) = BRACKETS.iter().find(|bracket| kept.ends_with(**bracket)) {
             kept.truncate(kept.len() - bracket.len());
         }
     }
-    kept.retain(|c| c != '\u{1b}' && c != '\u{9b}');
     kept
 }
 

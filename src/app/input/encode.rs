@@ -3,6 +3,7 @@
 use super::key::Key;
 use super::kitty::kitty;
 use super::legacy::legacy;
+use crate::plain::without_brackets;
 use crate::screen::Modes;
 
 /// The bytes a child with these modes gets for a key; none for what it cannot be told.
@@ -16,9 +17,9 @@ pub fn encode_key(key: &Key, modes: &Modes) -> Option<Vec<u8>> {
     legacy(key, modes)
 }
 
-/// What a pasted text is to a child with these modes. A terminator inside it is taken out.
+/// What a pasted text is to a child with these modes. The brackets of a paste inside it are taken out.
 pub fn encode_paste(text: &str, modes: &Modes) -> Vec<u8> {
-    let text = text.replace("\x1b[201~", "").replace("\x1b[200~", "");
+    let text = without_brackets(text);
     if modes.bracketed_paste {
         return [b"\x1b[200~", text.as_bytes(), b"\x1b[201~"].concat();
     }
@@ -179,6 +180,19 @@ mod tests {
             encode_paste("a\x1b[201~\nb", &bracketed),
             b"\x1b[200~a\nb\x1b[201~"
         );
+        // Parts that come together when a mark between them goes.
+        for nested in [
+            "a\x1b[20\x1b[201~1~b",
+            "a\x1b[2\x1b[200~01~b",
+            "a\x1b[\x1b[20\x1b[201~1~201~b",
+            "a\u{9b}201~b",
+        ] {
+            assert_eq!(
+                encode_paste(nested, &bracketed),
+                b"\x1b[200~ab\x1b[201~",
+                "{nested:?}"
+            );
+        }
         assert_eq!(
             encode_paste("a\r\nb\n\x1b[A\tc", &Modes::default()),
             b"a\rb\r[A\tc"
@@ -186,6 +200,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_paste_ends_before_its_end(
+            parts in proptest::collection::vec(
+                prop_oneof![Just("\x1b["), Just("20"), Just("1~"), Just("0~"), Just("\u{9b}"), Just("x\n")],
+                0..40,
+            ),
+        ) {
+            let modes = Modes { bracketed_paste: true, ..Modes::default() };
+            let bytes = encode_paste(&parts.concat(), &modes);
+            let read = Decoder::default().feed(&bytes, Duration::ZERO);
+            prop_assert!(matches!(read.as_slice(), [Input::Paste(_)]), "{:?}", read);
+        }
+
         #[test]
         fn what_the_kitty_protocol_tells_is_read_back(
             code in prop_oneof![
