@@ -79,35 +79,28 @@ mod tests {
             ("kitty 1", modes(1, 0)),
             ("kitty 3", modes(3, 0)),
             ("kitty 5", modes(5, 0)),
+            ("kitty 15", modes(15, 0)),
             ("kitty 31", modes(31, 0)),
         ];
-        let codes = [
-            Code::Char('a'),
-            Code::Char('i'),
-            Code::Char('1'),
-            Code::Char('/'),
-            Code::Char(' '),
-            Code::Char('é'),
-            Code::Enter,
-            Code::Tab,
-            Code::Backspace,
-            Code::Esc,
-            Code::Up,
-            Code::Home,
-            Code::Delete,
-            Code::PageUp,
-            Code::F(1),
-            Code::F(3),
-            Code::F(5),
-            Code::F(12),
-            Code::F(13),
-        ];
+        let codes = "aiA1-/`[~ é"
+            .chars()
+            .map(Code::Char)
+            .chain([Code::Enter, Code::Tab, Code::Backspace, Code::Esc])
+            .chain([Code::Up, Code::Begin, Code::Home, Code::Delete])
+            .chain([Code::PageUp])
+            .chain([1, 3, 5, 12, 13, 20, 21, 24].map(Code::F))
+            // Of the keypad 1, Enter and Left; Print Screen; the left Shift.
+            .chain([57400, 57414, 57417, 57361, 57441].map(Code::Other));
+        let (shift, alt, ctrl) = (Mods::SHIFT, Mods::ALT, Mods::CTRL);
         let held = [
             ("", Mods::NONE),
-            ("shift ", Mods::SHIFT),
-            ("alt ", Mods::ALT),
-            ("ctrl ", Mods::CTRL),
-            ("ctrl shift ", Mods::CTRL | Mods::SHIFT),
+            ("shift ", shift),
+            ("alt ", alt),
+            ("ctrl ", ctrl),
+            ("shift alt ", shift | alt),
+            ("ctrl shift ", ctrl | shift),
+            ("ctrl alt ", ctrl | alt),
+            ("super ", Mods::SUPER),
         ];
         let mut out = String::new();
         for code in codes {
@@ -152,6 +145,12 @@ mod tests {
             (key(Code::Char('a'), Mods::SUPER), modes(0, 0), "-"),
             (key(Code::Other(57441), Mods::SHIFT), modes(1, 0), "-"),
             (key(Code::Other(57400), Mods::NONE), modes(0, 0), "1"),
+            (
+                key(Code::Up, Mods::from_bits(128)),
+                modes(1, 0),
+                "\\x1b[1;129A",
+            ),
+            (key(Code::Up, Mods::from_bits(128)), modes(0, 0), "\\x1b[A"),
         ];
         for (key, modes, wanted) in cases {
             assert_eq!(shown(&key, &modes), wanted, "{key:?}");
@@ -227,6 +226,51 @@ mod tests {
             let bytes = encode_key(&key, &modes(11, 0)).unwrap_or_default();
             let read = Decoder::default().feed(&bytes, Duration::ZERO);
             prop_assert_eq!(read, vec![Input::Key(key)]);
+        }
+
+        #[test]
+        fn what_xterm_can_tell_is_read_back(
+            code in prop_oneof![
+                Just(Code::Up), Just(Code::Begin), Just(Code::End), Just(Code::Insert), Just(Code::PageDown),
+                (1u8..=35).prop_map(Code::F),
+            ],
+            bits in 0u8..16,
+            app_cursor in any::<bool>(),
+        ) {
+            let key = Key::new(code, Mods::from_bits(bits));
+            let bytes = encode_key(&key, &Modes { app_cursor, ..Modes::default() }).unwrap_or_default();
+            prop_assert_eq!(Decoder::default().feed(&bytes, Duration::ZERO), vec![Input::Key(key)]);
+        }
+
+        #[test]
+        fn what_is_typed_is_read_back(
+            char in prop_oneof![proptest::char::range(' ', '~'), any::<char>()],
+            level in 0u8..3,
+            is_alted in any::<bool>(),
+        ) {
+            // Alt and the beginning of a sequence are one to a terminal that tells no more.
+            prop_assume!(!char.is_control());
+            prop_assume!(!is_alted || level == 2 || !"[]OPX^_".contains(char));
+            // In a number these are keys of the kitty protocol.
+            prop_assume!(!('\u{e000}'..='\u{f8ff}').contains(&char));
+            let mods = if is_alted { Mods::ALT } else { Mods::NONE };
+            // What Alt is told apart with names the Shift that a capital takes.
+            let shift = if is_alted && level == 2 && char.is_uppercase() { Mods::SHIFT } else { Mods::NONE };
+            let bytes = encode_key(&Key::new(Code::Char(char), mods), &modes(0, level)).unwrap_or_default();
+            let read = Decoder::default().feed(&bytes, Duration::ZERO);
+            prop_assert_eq!(read, vec![Input::Key(Key::new(Code::Char(char), mods | shift))]);
+        }
+
+        #[test]
+        fn control_letters_are_read_back(
+            // Not those that are Backspace, Tab and Enter to a terminal that tells no more.
+            letter in proptest::char::range('a', 'z').prop_filter("told apart", |c| !"im".contains(*c)),
+            level in 0u8..3,
+            alt in prop_oneof![Just(Mods::NONE), Just(Mods::ALT)],
+        ) {
+            let key = Key::new(Code::Char(letter), Mods::CTRL | alt);
+            let bytes = encode_key(&key, &modes(0, level)).unwrap_or_default();
+            prop_assert_eq!(Decoder::default().feed(&bytes, Duration::ZERO), vec![Input::Key(key)]);
         }
     }
 }

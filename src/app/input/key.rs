@@ -39,7 +39,8 @@ pub enum Code {
     Begin,
     /// A function key, from 1.
     F(u8),
-    /// Any other key of the kitty protocol, by its number there: keypad, media and modifier keys.
+    /// Any other key of the kitty protocol, by its number there: keypad, media and modifier keys; 0 is none, for text
+    /// that an input method wrote.
     Other(u32),
 }
 
@@ -58,9 +59,11 @@ impl Mods {
     pub const CTRL: Self = Self(4);
     /// Super.
     pub const SUPER: Self = Self(8);
+    /// NumLock, which is on.
+    pub const NUM_LOCK: Self = Self(128);
 
     /// From the bits of a terminal's sequence, one taken off already.
-    pub fn from_bits(bits: u8) -> Self {
+    pub const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 

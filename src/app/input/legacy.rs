@@ -1,6 +1,6 @@
 //! Keys as xterm writes them, modifyOtherKeys included.
 
-use super::functional::functional;
+use super::functional::{functional, keypad};
 use super::key::{Code, Key, Mods};
 use crate::screen::Modes;
 
@@ -9,48 +9,67 @@ pub(super) fn cursor_key(code: Code, modes: &Modes) -> Vec<u8> {
     legacy(&Key::new(code, Mods::NONE), modes).unwrap_or_default()
 }
 
+/// The bytes of a key that goes down; none for what has no spelling.
 pub(super) fn legacy(key: &Key, modes: &Modes) -> Option<Vec<u8>> {
     let mods = key.mods.unlocked();
     if let Some(functional) = functional(key.code) {
         return Some(functional.legacy(mods, modes));
     }
+    if let Some(bytes) = other_key(key, mods, modes) {
+        return Some(bytes);
+    }
     match key.code {
-        Code::Enter | Code::Tab | Code::Backspace | Code::Esc => {
-            if let Some(bytes) = other_key(key, mods, modes) {
-                return Some(bytes);
-            }
-            let byte = match key.code {
-                Code::Enter => b'\r',
-                Code::Tab if mods.has(Mods::SHIFT) => {
-                    return Some(alted(b"\x1b[Z", mods));
-                }
-                Code::Tab => b'\t',
-                Code::Backspace if mods.has(Mods::CTRL) => 0x08,
-                Code::Backspace => 0x7f,
-                _ => 0x1b,
-            };
-            Some(alted(&[byte], mods))
-        }
-        Code::Char(char) => {
-            if let Some(bytes) = other_key(key, mods, modes) {
-                return Some(bytes);
-            }
-            // Super and its like write nothing a legacy child could read.
-            if mods.bits() & !0b111 != 0 {
-                return None;
-            }
-            if mods.has(Mods::CTRL) {
-                return control(char).map(|byte| alted(&[byte], mods));
-            }
-            let text = match &key.text {
-                Some(text) => text.clone(),
-                None => written(key, char).to_string(),
-            };
-            Some(alted(text.as_bytes(), mods))
-        }
-        Code::Other(number) => keypad(number, modes).map(|bytes| alted(&bytes, mods)),
+        Code::Enter => Some(alted(b"\r", mods)),
+        Code::Tab if mods.has(Mods::SHIFT) => Some(alted(b"\x1b[Z", mods)),
+        Code::Tab => Some(alted(b"\t", mods)),
+        Code::Backspace if mods.has(Mods::CTRL) => Some(alted(b"\x08", mods)),
+        Code::Backspace => Some(alted(b"\x7f", mods)),
+        Code::Esc => Some(alted(b"\x1b", mods)),
+        Code::Char(char) => character(key, char, mods),
+        Code::Other(number) => other(key, number, modes),
         _ => None,
     }
+}
+
+fn character(key: &Key, char: char, mods: Mods) -> Option<Vec<u8>> {
+    // Super and its like write nothing a legacy child could read.
+    if mods.bits() & !0b111 != 0 {
+        return None;
+    }
+    if mods.has(Mods::CTRL) {
+        return control(key, char).map(|byte| alted(&[byte], mods));
+    }
+    let text = match &key.text {
+        Some(text) => text.clone(),
+        None => written(key, char).to_string(),
+    };
+    Some(alted(text.as_bytes(), mods))
+}
+
+/// A key that has only a number in the kitty protocol: one of the keypad is what it stands for; one without any key
+/// is the text that an input method wrote.
+fn other(key: &Key, number: u32, modes: &Modes) -> Option<Vec<u8>> {
+    let Some(code) = keypad(number) else {
+        return key.typed().map(String::into_bytes);
+    };
+    // With NumLock the keypad writes its digits, whatever the child asked for.
+    let is_bare = key.mods.unlocked() == Mods::NONE && !key.mods.has(Mods::NUM_LOCK);
+    if modes.app_keypad && is_bare {
+        let last = match code {
+            Code::Enter => Some('M'),
+            Code::Char('=') => Some('X'),
+            Code::Char(char) => char::from_u32(u32::from(char) + 0x40),
+            _ => None,
+        };
+        if let Some(last) = last {
+            return Some(format!("\x1bO{last}").into_bytes());
+        }
+    }
+    let stands_for = Key {
+        code,
+        ..key.clone()
+    };
+    legacy(&stands_for, modes)
 }
 
 /// The character a key writes with what is held.
@@ -75,97 +94,177 @@ fn alted(bytes: &[u8], mods: Mods) -> Vec<u8> {
     all
 }
 
-/// The control character of a key with Control, as xterm has it.
-fn control(char: char) -> Option<u8> {
-    Some(match char.to_ascii_lowercase() {
-        ' ' | '@' | '2' => 0x00,
-        char @ 'a'..='z' => u8::try_from(char).ok()? & 0x1f,
-        '[' | '3' => 0x1b,
-        '\\' | '4' => 0x1c,
-        ']' | '5' => 0x1d,
-        '^' | '6' => 0x1e,
-        '_' | '7' | '/' => 0x1f,
-        '8' | '?' => 0x7f,
+/// The byte of a key with Control, as X and with it xterm has it: of what Shift makes of the key, and of the key's
+/// place on the standard layout where the layout in force has another alphabet there.
+fn control(key: &Key, char: char) -> Option<u8> {
+    let shifted = key.shifted.filter(|_| key.mods.has(Mods::SHIFT));
+    let char = [shifted, Some(char), key.base]
+        .into_iter()
+        .flatten()
+        .find(char::is_ascii)?;
+    let byte = u8::try_from(char).ok()?;
+    Some(match byte {
+        b' ' | b'2' => 0,
+        b'3'..=b'7' => byte - b'3' + 0x1b,
+        b'8' | b'?' => 0x7f,
+        b'/' => 0x1f,
+        b'@'..=b'~' => byte & 0x1f,
         // Nothing else has one: the character itself is what xterm sends.
-        char if char.is_ascii() => u8::try_from(char).ok()?,
-        _ => return None,
+        _ => byte,
     })
 }
 
 /// A key by xterm's modifyOtherKeys, where the level says so.
 fn other_key(key: &Key, mods: Mods, modes: &Modes) -> Option<Vec<u8>> {
-    let level = modes.modify_other_keys;
-    if level == 0 || mods == Mods::NONE {
-        return None;
-    }
+    let is_told = match modes.modify_other_keys {
+        _ if mods == Mods::NONE => false,
+        0 => false,
+        1 => is_told_at_first(key, mods),
+        _ => is_told_at_second(key.code, mods),
+    };
     let code = match key.code {
+        _ if !is_told => return None,
         Code::Enter => 13,
         Code::Tab => 9,
+        Code::Backspace if mods.has(Mods::CTRL) => 8,
         Code::Backspace => 127,
         Code::Esc => 27,
         Code::Char(char) => u32::from(written(key, char)),
         _ => return None,
     };
-    let is_char = matches!(key.code, Code::Char(_));
-    let only_shift = mods == Mods::SHIFT;
-    let told = match level {
-        // What has a spelling of its own keeps it.
-        1 if is_char => {
-            let has_own = match key.code {
-                Code::Char(char) if mods.has(Mods::CTRL) => {
-                    char.is_ascii_lowercase() || matches!(char, ' ' | '@'..='_')
-                }
-                _ => only_shift || mods == Mods::ALT,
-            };
-            !has_own
-        }
-        1 => match key.code {
-            Code::Enter => mods != Mods::ALT,
-            Code::Tab => !only_shift && mods != Mods::ALT,
-            _ => !only_shift && mods != Mods::ALT && mods != Mods::CTRL,
-        },
-        _ => !(only_shift && (is_char || key.code == Code::Tab)),
+    // A capital that came as text was written with Shift.
+    let shift = match key.code {
+        Code::Char(char) if char.is_uppercase() => Mods::SHIFT,
+        _ => Mods::NONE,
     };
-    told.then(|| format!("\x1b[27;{};{code}~", mods.bits() + 1).into_bytes())
+    let held = (mods | shift).bits() + 1;
+    Some(format!("\x1b[27;{held};{code}~").into_bytes())
 }
 
-/// The keypad where the kitty protocol told us of it, as the child's modes have it.
-fn keypad(number: u32, modes: &Modes) -> Option<Vec<u8>> {
-    let char = match number {
-        57399..=57408 => char::from_u32(u32::from('0') + number - 57399)?,
-        57409 => '.',
-        57410 => '/',
-        57411 => '*',
-        57412 => '-',
-        57413 => '+',
-        57414 => '\r',
-        57415 => '=',
-        57416 => ',',
-        57417..=57427 => {
-            let code = [
-                Code::Left,
-                Code::Right,
-                Code::Up,
-                Code::Down,
-                Code::PageUp,
-                Code::PageDown,
-                Code::Home,
-                Code::End,
-                Code::Insert,
-                Code::Delete,
-                Code::Begin,
-            ][usize::try_from(number - 57417).ok()?];
-            return legacy(&Key::new(code, Mods::NONE), modes);
+/// At the first level what has a spelling of its own keeps it.
+fn is_told_at_first(key: &Key, mods: Mods) -> bool {
+    let is_within = |all: Mods| mods.without(all) == Mods::NONE;
+    match key.code {
+        Code::Char(char) if mods.has(Mods::CTRL) => {
+            let byte = control(key, char);
+            // Control and a question mark is DEL only where nothing else can be said.
+            let has_own = byte.is_some_and(|byte| byte < 0x20 || (byte == 0x7f && char == '8'));
+            !(has_own && is_within(Mods::CTRL | Mods::SHIFT | Mods::ALT))
         }
-        _ => return None,
-    };
-    if modes.app_keypad {
-        let last = match char {
-            '\r' => 'M',
-            '=' => 'X',
-            char => char::from_u32(u32::from(char) + 0x40)?,
-        };
-        return Some(format!("\x1bO{last}").into_bytes());
+        Code::Enter => !is_within(Mods::ALT),
+        Code::Tab => mods != Mods::SHIFT && mods != Mods::ALT,
+        Code::Backspace | Code::Esc => !is_within(Mods::CTRL | Mods::SHIFT | Mods::ALT),
+        _ => !is_within(Mods::SHIFT | Mods::ALT),
     }
-    Some(vec![u8::try_from(char).ok()?])
+}
+
+/// At the second level all are told, but for text: xterm tells a capital, too, yet every program takes the letter.
+fn is_told_at_second(code: Code, mods: Mods) -> bool {
+    match code {
+        Code::Char(_) | Code::Tab => mods != Mods::SHIFT,
+        Code::Backspace => mods != Mods::CTRL,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CTRL_SHIFT: Mods = Mods::from_bits(5);
+
+    fn told(key: &Key, modes: &Modes) -> Option<String> {
+        legacy(key, modes).map(|bytes| bytes.escape_ascii().to_string())
+    }
+
+    #[test]
+    fn control_is_of_the_key_that_shift_and_the_layout_make() {
+        let key = |char, mods| Key::new(Code::Char(char), mods);
+        let cases = [
+            (key('@', Mods::CTRL), "\\x00"),
+            (key('`', Mods::CTRL), "\\x00"),
+            (key('3', Mods::CTRL), "\\x1b"),
+            (key('~', Mods::CTRL), "\\x1e"),
+            (key('8', Mods::CTRL), "\\x7f"),
+            (key(';', Mods::CTRL), ";"),
+            (key('-', CTRL_SHIFT), "-"),
+            (
+                Key {
+                    shifted: Some('_'),
+                    ..key('-', CTRL_SHIFT)
+                },
+                "\\x1f",
+            ),
+            (
+                Key {
+                    base: Some('c'),
+                    ..key('\u{441}', Mods::CTRL)
+                },
+                "\\x03",
+            ),
+        ];
+        for (key, wanted) in cases {
+            assert_eq!(
+                told(&key, &Modes::default()).as_deref(),
+                Some(wanted),
+                "{key:?}"
+            );
+        }
+        assert_eq!(
+            told(&key('\u{441}', Mods::CTRL), &Modes::default()),
+            None,
+            "nobody said which key that is"
+        );
+    }
+
+    #[test]
+    fn the_keypad_is_what_it_stands_for_unless_the_child_tells_it_apart() {
+        let key = |number, bits| Key::new(Code::Other(number), Mods::from_bits(bits));
+        let app = Modes {
+            app_keypad: true,
+            ..Modes::default()
+        };
+        let cases = [
+            (key(57400, 0), "1", "\\x1bOq"),
+            (key(57400, 128), "1", "1"),
+            (key(57413, 0), "+", "\\x1bOk"),
+            (key(57414, 0), "\\r", "\\x1bOM"),
+            (key(57414, 2), "\\x1b\\r", "\\x1b\\r"),
+            (key(57415, 0), "=", "\\x1bOX"),
+            (key(57417, 0), "\\x1b[D", "\\x1b[D"),
+            (key(57417, 4), "\\x1b[1;5D", "\\x1b[1;5D"),
+        ];
+        for (key, plain, apart) in cases {
+            assert_eq!(told(&key, &Modes::default()).as_deref(), Some(plain));
+            assert_eq!(told(&key, &app).as_deref(), Some(apart));
+        }
+        assert_eq!(told(&key(57428, 0), &app), None, "play has no spelling");
+    }
+
+    #[test]
+    fn the_first_level_tells_only_what_has_no_spelling_of_its_own() {
+        let first = Modes {
+            modify_other_keys: 1,
+            ..Modes::default()
+        };
+        let shifted = |char, shifted| Key {
+            shifted: Some(shifted),
+            ..Key::new(Code::Char(char), CTRL_SHIFT)
+        };
+        let cases = [
+            (Key::new(Code::Char('/'), Mods::CTRL), "\\x1f"),
+            (Key::new(Code::Char('8'), Mods::CTRL), "\\x7f"),
+            (Key::new(Code::Char(';'), Mods::CTRL), "\\x1b[27;5;59~"),
+            (shifted('/', '?'), "\\x1b[27;6;63~"),
+            (shifted('-', '_'), "\\x1f"),
+            (shifted('a', 'A'), "\\x01"),
+            (Key::new(Code::Char('a'), Mods::from_bits(3)), "\\x1bA"),
+            (Key::new(Code::Char('a'), Mods::from_bits(6)), "\\x1b\\x01"),
+            (Key::new(Code::Esc, CTRL_SHIFT), "\\x1b"),
+            (Key::new(Code::Backspace, CTRL_SHIFT), "\\x08"),
+        ];
+        for (key, wanted) in cases {
+            assert_eq!(told(&key, &first).as_deref(), Some(wanted), "{key:?}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! A whole `CSI` sequence → what it says, and the keys by their bytes, letters and numbers.
 
+use super::functional::of_number;
 use super::key::{Code, Key, Mods, Stroke};
 use super::mouse::Mouse;
 use super::{Input, Reply};
@@ -42,28 +43,11 @@ pub(super) fn letter(last: u8) -> Option<Code> {
     })
 }
 
-/// The key of a number before `~`.
-fn tilde(number: u32) -> Option<Code> {
-    Some(match number {
-        1 | 7 => Code::Home,
-        2 => Code::Insert,
-        3 => Code::Delete,
-        4 | 8 => Code::End,
-        5 => Code::PageUp,
-        6 => Code::PageDown,
-        11..=15 => Code::F(u8::try_from(number - 10).ok()?),
-        17..=21 => Code::F(u8::try_from(number - 11).ok()?),
-        23..=26 => Code::F(u8::try_from(number - 12).ok()?),
-        28 | 29 => Code::F(u8::try_from(number - 13).ok()?),
-        31..=34 => Code::F(u8::try_from(number - 14).ok()?),
-        57427 => Code::Begin,
-        _ => return None,
-    })
-}
-
 /// The key of a number of the kitty protocol, or of fixterms.
 fn numbered(number: u32) -> Option<Code> {
     Some(match number {
+        // The text of an input method, which no key wrote.
+        0 => Code::Other(0),
         9 => Code::Tab,
         13 => Code::Enter,
         27 => Code::Esc,
@@ -164,18 +148,18 @@ impl Sequence {
                 let char = |part| self.part(0, part).and_then(char::from_u32);
                 key.shifted = char(1);
                 key.base = char(2);
-                Some(key)
+                Some(key).filter(|key| key.code != Code::Other(0) || key.text.is_some())
             }
             b'~' if self.first() == 27 && self.parameters.len() == 3 => Some(
                 self.told(Key::new(numbered(self.part(2, 0)?)?, Mods::NONE))
                     .textless(),
             ),
-            b'~' => Some(with(tilde(self.first())?)),
+            b'~' => Some(with(of_number(self.first())?)),
             b'Z' => Some(Key::new(Code::Tab, Mods::SHIFT)),
             // rxvt: `^` with Control, `$` with Shift, `@` with both.
-            b'^' => Some(Key::new(tilde(self.first())?, Mods::CTRL)),
-            b'$' => Some(Key::new(tilde(self.first())?, Mods::SHIFT)),
-            b'@' => Some(Key::new(tilde(self.first())?, Mods::CTRL | Mods::SHIFT)),
+            b'^' => Some(Key::new(of_number(self.first())?, Mods::CTRL)),
+            b'$' => Some(Key::new(of_number(self.first())?, Mods::SHIFT)),
+            b'@' => Some(Key::new(of_number(self.first())?, Mods::CTRL | Mods::SHIFT)),
             b'a'..=b'd' if self.is_bare() => Some(Key::new(
                 letter(self.last.to_ascii_uppercase())?,
                 Mods::SHIFT,
