@@ -60,8 +60,10 @@ pub const CHANNEL_CONNECT: Duration = Duration::from_secs(1);
 pub const CHANNEL_REQUEST: Duration = Duration::from_secs(2);
 /// Most of one paste that is taken.
 pub const PASTE_BYTES: usize = 1024 * 1024;
-/// How long a lone ESC, or the beginning of a sequence, may wait for the rest of it.
+/// How long a lone ESC, or another beginning of a sequence that is a key, too, waits for the rest of it.
 pub const ESCAPE_WAIT: Duration = Duration::from_millis(25);
+/// How long a sequence may take to come, from its beginning on.
+pub const SEQUENCE_WAIT: Duration = Duration::from_secs(1);
 /// How long a paste may stand still before its end mark is given up.
 pub const PASTE_WAIT: Duration = Duration::from_secs(5);
 /// Most places a search in a pane marks.

@@ -8,19 +8,20 @@ use std::time::Duration;
 
 use super::key::{Code, Key, Mods};
 use super::mouse::Mouse;
+use super::paste::Paste;
 use super::sequence::{Sequence, control, is_rxvt, letter, mods_of, number};
 use super::{Input, Reply};
 use crate::limits;
 
 const ESC: u8 = 0x1b;
-const PASTE_END: &[u8] = b"\x1b[201~";
 /// Longest sequence that is kept whole; of a longer one the rest is passed over.
 const SEQUENCE_BYTES: usize = 4096;
 
 /// What the bytes so far are the beginning of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default)]
 enum Part {
     /// Nothing: `kept` may hold the beginning of a character.
+    #[default]
     Ground,
     /// ESC.
     Escape,
@@ -28,40 +29,27 @@ enum Part {
     Csi,
     /// `ESC O`.
     Ss3,
-    /// `ESC [ M` and its three bytes or characters.
+    /// `ESC [ M` and its three bytes.
     X10,
     /// A control string, the last byte an ESC or not.
     String { kind: u8, escaped: bool },
     /// Between the marks of a paste.
-    Paste,
+    Paste(Paste),
 }
 
 /// The decoder.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Decoder {
     part: Part,
     /// The bytes since the beginning, without it.
     kept: Vec<u8>,
-    /// Whether an ESC came before the beginning.
+    /// Whether an ESC came before the beginning: Alt with a key, and the key Esc before anything else.
     alt: bool,
-    /// Bytes of a paste that were left out.
-    cut: usize,
+    /// When the beginning came.
+    began: Duration,
     /// When what is kept is taken for all there is.
     due: Option<Duration>,
     out: Vec<Input>,
-}
-
-impl Default for Decoder {
-    fn default() -> Self {
-        Self {
-            part: Part::Ground,
-            kept: Vec::new(),
-            alt: false,
-            cut: 0,
-            due: None,
-            out: Vec::new(),
-        }
-    }
 }
 
 impl Decoder {
@@ -69,19 +57,21 @@ impl Decoder {
     pub fn feed(&mut self, bytes: &[u8], now: Duration) -> Vec<Input> {
         let mut rest = bytes;
         while let [byte, after @ ..] = rest {
-            if self.part == Part::Paste {
-                rest = self.take_paste(rest);
+            if let Part::Paste(paste) = &mut self.part {
+                let Some(count) = paste.take(rest) else {
+                    break;
+                };
+                self.end_paste();
+                rest = &rest[count..];
                 continue;
+            }
+            if self.is_idle() {
+                self.began = now;
             }
             self.step(*byte);
             rest = after;
         }
-        let wait = match self.part {
-            Part::Ground if self.kept.is_empty() => None,
-            Part::Paste => Some(limits::PASTE_WAIT),
-            _ => Some(limits::ESCAPE_WAIT),
-        };
-        self.due = wait.map(|wait| now + wait);
+        self.due = self.due_at(now);
         std::mem::take(&mut self.out)
     }
 
@@ -99,23 +89,48 @@ impl Decoder {
         std::mem::take(&mut self.out)
     }
 
+    fn is_idle(&self) -> bool {
+        matches!(self.part, Part::Ground) && self.kept.is_empty()
+    }
+
+    /// A beginning that a key writes too waits a moment only. What no key writes may come slowly over a network, and
+    /// must not be typed into a child then; but it does not wait longer because more comes, which may be typing.
+    fn due_at(&self, now: Duration) -> Option<Duration> {
+        Some(match self.part {
+            Part::Paste(_) => now + limits::PASTE_WAIT,
+            _ if self.is_idle() => return None,
+            Part::X10 => self.began + limits::SEQUENCE_WAIT,
+            _ if !self.kept.is_empty() => self.began + limits::SEQUENCE_WAIT,
+            _ => self.began + limits::ESCAPE_WAIT,
+        })
+    }
+
     fn give_up(&mut self) {
         let kept = std::mem::take(&mut self.kept);
-        let alt = std::mem::take(&mut self.alt);
-        match std::mem::replace(&mut self.part, Part::Ground) {
-            Part::Escape => {
-                let mods = if alt { Mods::ALT } else { Mods::NONE };
-                self.key(Key::new(Code::Esc, mods));
-            }
-            // Alt and a bracket, or an O, typed by hand.
-            Part::Csi if kept.is_empty() => self.key(Key::new(Code::Char('['), Mods::ALT)),
-            Part::Ss3 if kept.is_empty() => self.key(Key::new(Code::Char('O'), Mods::ALT)),
-            Part::String { kind, .. } if kept.is_empty() => {
-                self.key(Key::new(Code::Char(char::from(kind)), Mods::ALT));
-            }
-            Part::Paste => self.end_paste(&kept),
+        match std::mem::take(&mut self.part) {
+            Part::Escape => self.alted(Key::new(Code::Esc, Mods::NONE)),
+            Part::Csi if kept.is_empty() => self.typed('[', &[]),
+            Part::Ss3 => self.typed('O', &kept),
+            Part::String { kind, .. } if kept.is_empty() => self.typed(char::from(kind), &[]),
+            Part::Paste(paste) => paste.end(&mut self.out),
             // The beginning of a sequence or of a character that has no end says nothing.
-            _ => {}
+            _ => self.escape_before(),
+        }
+    }
+
+    /// What looked like a beginning was Alt with a character, typed by hand, and what followed it.
+    fn typed(&mut self, first: char, rest: &[u8]) {
+        self.escape_before();
+        self.key(Key::new(Code::Char(first), Mods::ALT));
+        for byte in rest {
+            self.ground(*byte);
+        }
+    }
+
+    /// An ESC that came before something that is no key was the key Esc.
+    fn escape_before(&mut self) {
+        if std::mem::take(&mut self.alt) {
+            self.key(Key::new(Code::Esc, Mods::NONE));
         }
     }
 
@@ -127,7 +142,7 @@ impl Decoder {
             Part::Csi => self.csi(byte),
             Part::X10 => self.x10(byte),
             Part::String { kind, escaped } => self.string(kind, escaped, byte),
-            Part::Paste => {}
+            Part::Paste(_) => {}
         }
     }
 
@@ -138,10 +153,7 @@ impl Decoder {
         match byte {
             ESC => self.part = Part::Escape,
             0x80.. => self.character(byte),
-            _ => {
-                let key = control(byte);
-                self.alted(key);
-            }
+            _ => self.alted(control(byte)),
         }
     }
 
@@ -157,12 +169,11 @@ impl Decoder {
                 }
             }
             Err(error) if error.error_len().is_some() => {
+                let is_first = self.kept.len() == 1;
                 self.kept.clear();
-                self.alt = false;
-                // What follows an incomplete character may be the beginning of the next one.
-                if byte < 0x80
-                    || std::str::from_utf8(&[byte]).is_err_and(|e| e.error_len().is_none())
-                {
+                self.escape_before();
+                // What broke a character off may be the beginning of the next one.
+                if !is_first {
                     self.ground(byte);
                 }
             }
@@ -187,62 +198,50 @@ impl Decoder {
         match byte {
             b'[' => self.part = Part::Csi,
             b'O' => self.part = Part::Ss3,
-            b']' | b'P' | b'_' | b'^' | b'X' => {
+            // The strings a terminal answers in; the other kinds are Alt with a character.
+            b']' | b'P' => {
                 self.part = Part::String {
                     kind: byte,
                     escaped: false,
                 };
             }
             // Two of them: Alt with what follows, a sequence too, or Esc with Alt.
-            ESC if !self.alt => {
+            ESC => {
+                self.escape_before();
                 self.alt = true;
                 self.part = Part::Escape;
             }
-            ESC => {
-                self.key(Key::new(Code::Esc, Mods::NONE));
-                self.part = Part::Escape;
-            }
             _ => {
-                if std::mem::replace(&mut self.alt, true) {
-                    self.key(Key::new(Code::Esc, Mods::NONE));
-                }
+                self.escape_before();
+                self.alt = true;
                 self.ground(byte);
             }
         }
     }
 
     fn ss3(&mut self, byte: u8) {
-        // A digit between is a modifier, as some terminals write it.
-        if byte.is_ascii_digit() && self.kept.len() < 4 {
+        // Digits between are a modifier, as some terminals write it, and may stand behind a `1`.
+        if (byte.is_ascii_digit() || byte == b';') && self.kept.len() < 4 {
             self.kept.push(byte);
             return;
         }
         let kept = std::mem::take(&mut self.kept);
         self.part = Part::Ground;
-        let mods = number(&kept).map_or(Mods::NONE, mods_of);
-        let code = match byte {
-            b'M' => Some(Code::Enter),
+        let last = kept.rsplit(|byte| *byte == b';').next();
+        let mods = last.and_then(number).map_or(Mods::NONE, mods_of);
+        let key = match byte {
+            b'M' => Some(Key::new(Code::Enter, mods)),
             // rxvt writes its cursor keys with Control in small letters.
-            b'a'..=b'd' => letter(byte.to_ascii_uppercase()),
-            _ => letter(byte),
+            b'a'..=b'd' => {
+                letter(byte.to_ascii_uppercase()).map(|code| Key::new(code, mods | Mods::CTRL))
+            }
+            b'j'..=b'y' => Some(Key::new(Code::Char(char::from(byte - 0x40)), mods)),
+            _ => letter(byte).map(|code| Key::new(code, mods)),
         };
-        match code {
-            Some(code) => {
-                let ctrl = if byte.is_ascii_lowercase() && byte <= b'd' {
-                    Mods::CTRL
-                } else {
-                    Mods::NONE
-                };
-                self.alted(Key::new(code, mods | ctrl));
-            }
-            None if matches!(byte, b'j'..=b'y') => {
-                let char = char::from(byte - 0x40);
-                self.alted(Key::new(Code::Char(char), mods));
-            }
+        match key {
+            Some(key) => self.alted(key),
             None => {
-                self.alt = false;
-                // Alt with O, then something else.
-                self.key(Key::new(Code::Char('O'), Mods::ALT));
+                self.typed('O', &kept);
                 self.step(byte);
             }
         }
@@ -250,11 +249,6 @@ impl Decoder {
 
     fn csi(&mut self, byte: u8) {
         match byte {
-            ESC => {
-                self.kept.clear();
-                self.alt = false;
-                self.part = Part::Escape;
-            }
             b'M' if self.kept.is_empty() => self.part = Part::X10,
             // The Linux console's function keys.
             b'[' if self.kept.is_empty() => self.kept.push(byte),
@@ -273,9 +267,12 @@ impl Decoder {
             }
             // Nothing else stands in a sequence: it was none.
             _ => {
-                self.kept.clear();
-                self.alt = false;
+                let kept = std::mem::take(&mut self.kept);
                 self.part = Part::Ground;
+                match kept.is_empty() {
+                    true => self.typed('[', &[]),
+                    false => self.escape_before(),
+                }
                 self.ground(byte);
             }
         }
@@ -283,62 +280,61 @@ impl Decoder {
 
     fn end_csi(&mut self, last: u8) {
         let kept = std::mem::take(&mut self.kept);
-        let alt = std::mem::take(&mut self.alt);
         self.part = Part::Ground;
         let Some(sequence) = Sequence::read(&kept, last) else {
-            return;
+            return self.escape_before();
         };
         if sequence.is_plain() && last == b'~' && sequence.first() == 200 {
-            self.part = Part::Paste;
-            self.cut = 0;
+            self.escape_before();
+            self.part = Part::Paste(Paste::default());
             return;
         }
-        if let Some(mut input) = sequence.input() {
-            if let (true, Input::Key(key)) = (alt, &mut input) {
-                key.mods |= Mods::ALT;
+        match sequence.input() {
+            Some(Input::Key(key)) => self.alted(key),
+            other => {
+                self.escape_before();
+                self.out.extend(other);
             }
-            self.out.push(input);
         }
     }
 
+    /// Takes a byte of a mouse event in the oldest encoding, which is never one of characters: nobody switches that on.
     fn x10(&mut self, byte: u8) {
-        self.kept.push(byte);
-        // Each of the three is a byte, or a character where the coordinates are written as such.
-        let text = std::str::from_utf8(&self.kept);
-        let count = match text {
-            Ok(text) => text.chars().count(),
-            Err(error) if error.error_len().is_none() && self.kept.len() < 7 => return,
-            Err(_) => self.kept.len(),
-        };
-        if count < 3 {
+        if byte == ESC {
+            self.kept.clear();
+            self.escape_before();
+            self.part = Part::Escape;
             return;
         }
-        let values: Vec<u32> = match text {
-            Ok(text) => text.chars().map(u32::from).collect(),
-            Err(_) => self.kept.iter().map(|byte| u32::from(*byte)).collect(),
+        self.kept.push(byte);
+        let [code, col, row] = self.kept[..] else {
+            return;
         };
         self.kept.clear();
         self.part = Part::Ground;
-        self.alt = false;
-        let [code, col, row] = [values[0], values[1], values[2]].map(|n| n.saturating_sub(32));
-        if let Some(mouse) = Mouse::of_code(code, col, row, None) {
-            self.out.push(Input::Mouse(mouse));
-        }
+        self.escape_before();
+        let [code, col, row] = [code, col, row].map(|byte| u32::from(byte.saturating_sub(32)));
+        let mouse = Mouse::of_code(code, col, row, None);
+        self.out.extend(mouse.map(Input::Mouse));
     }
 
     fn string(&mut self, kind: u8, escaped: bool, byte: u8) {
-        let ends = (escaped && byte == b'\\') || byte == 0x07;
-        if ends {
+        if self.kept.is_empty() && !begins_answer(kind, byte) {
+            self.part = Part::Ground;
+            self.typed(char::from(kind), &[]);
+            return self.ground(byte);
+        }
+        if (escaped && byte == b'\\') || byte == 0x07 {
             let body = std::mem::take(&mut self.kept);
             self.part = Part::Ground;
-            self.alt = false;
+            self.escape_before();
             self.out.push(Input::Reply(Reply::of_string(kind, &body)));
             return;
         }
         if escaped {
             // The ESC began something else.
             self.kept.clear();
-            self.alt = false;
+            self.escape_before();
             self.part = Part::Escape;
             return self.escape(byte);
         }
@@ -351,47 +347,16 @@ impl Decoder {
         };
     }
 
-    /// Takes pasted bytes and gives those behind the paste.
-    fn take_paste<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        let before = self.kept.len();
-        // The mark may have begun in what is kept.
-        let from = before.saturating_sub(PASTE_END.len() - 1);
-        self.kept.extend_from_slice(bytes);
-        let found = memchr::memmem::find(&self.kept[from..], PASTE_END).map(|at| from + at);
-        match found {
-            Some(at) => {
-                let kept = std::mem::take(&mut self.kept);
-                self.part = Part::Ground;
-                self.end_paste(&kept[..at]);
-                &bytes[at + PASTE_END.len() - before..]
-            }
-            None => {
-                let over = self
-                    .kept
-                    .len()
-                    .saturating_sub(limits::PASTE_BYTES + PASTE_END.len());
-                if over > 0 {
-                    // The end is kept, since the mark may have begun in it.
-                    let from = limits::PASTE_BYTES;
-                    self.kept.drain(from..from + over);
-                    self.cut += over;
-                }
-                &[]
-            }
+    fn end_paste(&mut self) {
+        if let Part::Paste(paste) = std::mem::take(&mut self.part) {
+            paste.end(&mut self.out);
         }
     }
+}
 
-    fn end_paste(&mut self, bytes: &[u8]) {
-        let kept = &bytes[..bytes.len().min(limits::PASTE_BYTES)];
-        let cut = self.cut + bytes.len() - kept.len();
-        self.cut = 0;
-        self.alt = false;
-        let text = String::from_utf8_lossy(kept).into_owned();
-        self.out.push(Input::Paste(text));
-        if cut > 0 {
-            self.out.push(Input::PasteCut(cut));
-        }
-    }
+/// Whether a terminal's answer in a string of this kind can begin so; else it was Alt with a character.
+fn begins_answer(kind: u8, byte: u8) -> bool {
+    byte.is_ascii_digit() || (kind == b'P' && matches!(byte, b'>' | b'!'))
 }
 
 #[cfg(test)]
@@ -433,11 +398,22 @@ mod tests {
             (b"\x1b\r", key(Code::Enter, Mods::ALT)),
             (b"\x1b[", key(char('['), Mods::ALT)),
             (b"\x1bO", key(char('O'), Mods::ALT)),
+            (b"\x1b]", key(char(']'), Mods::ALT)),
+            (b"\x1bP", key(char('P'), Mods::ALT)),
+            (b"\x1b_", key(char('_'), Mods::ALT)),
+            (b"\x1bX", key(char('X'), Mods::ALT)),
             (b"\x1b[A", key(Code::Up, none)),
             (b"\x1bOA", key(Code::Up, none)),
             (b"\x1b\x1b[A", key(Code::Up, Mods::ALT)),
             (b"\x1b[1;5C", key(Code::Right, Mods::CTRL)),
             (b"\x1bOP", key(Code::F(1), none)),
+            (b"\x1bO2P", key(Code::F(1), Mods::SHIFT)),
+            (b"\x1bO1;5P", key(Code::F(1), Mods::CTRL)),
+            (b"\x1bOM", key(Code::Enter, none)),
+            (b"\x1bOk", key(char('+'), none)),
+            (b"\x1b[34~", key(Code::F(20), none)),
+            (b"\x1b[45;5~", key(Code::F(24), Mods::CTRL)),
+            (b"\x1b[57387u", key(Code::F(24), none)),
             (b"\x1b[[C", key(Code::F(3), none)),
             (b"\x1b[1;2R", key(Code::F(3), Mods::SHIFT)),
             (b"\x1b[15~", key(Code::F(5), none)),
@@ -564,20 +540,143 @@ mod tests {
         assert_eq!(decoder.next_deadline(), None);
     }
 
+    /// Bytes in which the beginnings and the ends of what is read are frequent.
+    fn pieces() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            any::<u8>().prop_map(|byte| vec![byte]),
+            prop::sample::select(vec![
+                "\x1b",
+                "\x1b[",
+                "\x1bO",
+                "\x1b]",
+                "\x1bP",
+                "\x1b[<",
+                "\x1b[M",
+                "\x1b[?",
+                "[",
+                ";",
+                ":",
+                "1",
+                "27",
+                "200~",
+                "201~",
+                "\x1b[200~",
+                "\x1b[201~",
+                "~",
+                "u",
+                "A",
+                "R",
+                "$y",
+                "\x1b\\",
+                "\x07",
+                "é",
+                "漢",
+                "😀",
+                " ",
+            ])
+            .prop_map(|text| text.as_bytes().to_vec()),
+        ];
+        proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    }
+
+    #[test]
+    fn an_answer_that_comes_slowly_is_not_typed() {
+        let mut decoder = Decoder::default();
+        let wait = limits::ESCAPE_WAIT;
+        assert_eq!(decoder.feed(b"\x1b]11;rgb:1e1e/", NOW), []);
+        assert_eq!(decoder.wake(wait * 2), []);
+        let reply = Reply::Background((30, 30, 46));
+        assert_eq!(
+            decoder.feed(b"1e1e/2e2e\x1b\\", wait * 3),
+            [Input::Reply(reply)]
+        );
+        assert_eq!(decoder.feed(b"\x1b[1;", wait * 4), []);
+        assert_eq!(decoder.wake(wait * 6), []);
+        assert_eq!(decoder.feed(b"5A", wait * 7), [key(Code::Up, Mods::CTRL)]);
+    }
+
+    #[test]
+    fn a_string_that_does_not_end_takes_no_typing_for_long() {
+        let mut decoder = Decoder::default();
+        let mut now = NOW;
+        assert_eq!(decoder.feed(b"\x1b]11;", now), []);
+        while now < limits::SEQUENCE_WAIT {
+            now += Duration::from_millis(90);
+            decoder.feed(b"x", now);
+            decoder.wake(now);
+        }
+        assert_eq!(decoder.next_deadline(), None);
+        assert_eq!(decoder.feed(b"y", now), [key(Code::Char('y'), Mods::NONE)]);
+    }
+
+    #[test]
+    fn what_is_kept_of_a_long_sequence_is_bounded() {
+        for begin in ["\x1b[", "\x1b]1"] {
+            let mut decoder = Decoder::default();
+            decoder.feed(begin.as_bytes(), NOW);
+            for _ in 0..100 {
+                assert_eq!(decoder.feed(&[b'1'; 1000], NOW), []);
+                assert!(decoder.kept.len() <= SEQUENCE_BYTES);
+            }
+        }
+    }
+
+    #[test]
+    fn alt_with_the_letter_of_a_string_takes_no_key_after_it() {
+        let alt = |char| key(Code::Char(char), Mods::ALT);
+        let plain = |char| key(Code::Char(char), Mods::NONE);
+        assert_eq!(read(b"\x1bPa"), [alt('P'), plain('a')]);
+        assert_eq!(read(b"\x1b]\x1b]"), [alt(']'), alt(']')]);
+        assert_eq!(read(b"\x1b_Gx"), [alt('_'), plain('G'), plain('x')]);
+        assert_eq!(read(b"\x1bO1z"), [alt('O'), plain('1'), plain('z')]);
+    }
+
+    #[test]
+    fn escape_is_not_lost_before_what_is_no_key() {
+        let escape = key(Code::Esc, Mods::NONE);
+        assert_eq!(read(b"\x1b\x1b[I"), [escape.clone(), Input::Focus(true)]);
+        assert_eq!(
+            read(b"\x1b\x1b[?1u"),
+            [escape.clone(), Input::Reply(Reply::KittyFlags(1))]
+        );
+        assert_eq!(
+            read(b"\x1b\x1b[200~a\x1b[201~"),
+            [escape.clone(), Input::Paste("a".to_owned())]
+        );
+        assert_eq!(
+            read(b"\x1b\x1b\x1bx"),
+            [escape.clone(), escape, key(Code::Char('x'), Mods::ALT)]
+        );
+    }
+
+    #[test]
+    fn text_of_an_input_method_comes_whole_in_either_way() {
+        let chars: Vec<Input> = "日本".chars().map(|c| Input::Key(Key::char(c))).collect();
+        assert_eq!(read("日本".as_bytes()), chars);
+        let told = Key {
+            text: Some("日本".to_owned()),
+            ..Key::new(Code::Other(0), Mods::NONE)
+        };
+        assert_eq!(read(b"\x1b[0;;26085:26412u"), [Input::Key(told)]);
+        assert_eq!(read(b"\x1b[0u"), []);
+    }
+
     proptest! {
         #[test]
         fn any_bytes_come_to_the_same_however_they_are_split(
-            bytes in proptest::collection::vec(prop_oneof![
-                any::<u8>(),
-                Just(0x1bu8), Just(b'['), Just(b'O'), Just(b';'), Just(b'~'), Just(b'M'), Just(b'u'),
-            ], 0..60),
-            cut in 0usize..60,
+            bytes in pieces(),
+            cuts in proptest::collection::vec(0usize..9, 0..40),
         ) {
             let whole = read(&bytes);
             let mut decoder = Decoder::default();
-            let cut = cut.min(bytes.len());
-            let mut parts = decoder.feed(&bytes[..cut], NOW);
-            parts.extend(decoder.feed(&bytes[cut..], NOW));
+            let mut parts = Vec::new();
+            let mut rest = bytes.as_slice();
+            for cut in cuts {
+                let (now, after) = rest.split_at(cut.min(rest.len()));
+                parts.extend(decoder.feed(now, NOW));
+                rest = after;
+            }
+            parts.extend(decoder.feed(rest, NOW));
             parts.extend(decoder.wake(Duration::from_secs(60)));
             prop_assert_eq!(parts, whole);
         }

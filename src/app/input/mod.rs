@@ -7,6 +7,7 @@ mod key;
 mod kitty;
 mod legacy;
 mod mouse;
+mod paste;
 mod reply;
 mod sequence;
 
