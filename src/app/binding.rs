@@ -100,9 +100,14 @@ impl Bindings {
         }
     }
 
+    /// Whether a key is the prefix.
+    pub fn is_prefix(&self, key: &Key) -> bool {
+        Chord::meant(key).any(|chord| chord == self.prefix)
+    }
+
     /// What a key does behind the prefix.
     pub fn action(&self, key: &Key) -> Option<Action> {
-        self.keys.get(&Chord::of(key)).copied()
+        Chord::meant(key).find_map(|chord| self.keys.get(&chord).copied())
     }
 
     /// The key of an action, as a person reads it; none where it has none.
@@ -150,9 +155,16 @@ mod tests {
             ..Key::new(Code::Char('\\'), Mods::SHIFT)
         };
         assert_eq!(bindings.action(&kitty), Some(Action::Columns));
+        assert!(bindings.is_prefix(&Key::new(Code::Char(']'), Mods::CTRL)));
+        assert!(!bindings.is_prefix(&Key::char(']')));
+        let cyrillic = |char, base, mods| Key {
+            base: Some(base),
+            ..Key::new(Code::Char(char), mods)
+        };
+        assert!(bindings.is_prefix(&cyrillic('\u{44a}', ']', Mods::CTRL)));
         assert_eq!(
-            Chord::of(&Key::new(Code::Char(']'), Mods::CTRL)),
-            bindings.prefix
+            bindings.action(&cyrillic('\u{432}', 'd', Mods::NONE)),
+            Some(Action::Discuss)
         );
     }
 

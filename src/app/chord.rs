@@ -11,10 +11,36 @@ pub struct Chord {
 
 /// Why a word names no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` names no key; write a character, or a name such as `enter`, `tab`, `esc`, `up`, `f5`, with `ctrl-`, `alt-` or `shift-` before it"
-)]
-pub struct NoKey(String);
+#[error("`{word}` names no key; {remedy}")]
+pub struct NoKey {
+    word: String,
+    remedy: String,
+}
+
+impl NoKey {
+    fn new(text: &str, name: &str) -> Self {
+        let near = NAMES
+            .iter()
+            .map(|(known, _)| *known)
+            .filter(|known| name.len() <= 2 * known.len())
+            .map(|known| (strsim::damerau_levenshtein(name, known), known))
+            .filter(|(distance, known)| *distance <= known.len() / 3)
+            .min();
+        let remedy = match near {
+            Some((_, known)) => {
+                let held = text.get(..text.len().saturating_sub(name.len()));
+                format!("did you mean `{}{known}`?", held.unwrap_or_default())
+            }
+            None => "write a character, or a name such as `enter`, `tab`, `esc`, `up`, `f5`, with `ctrl-`, \
+                     `alt-` or `shift-` before it"
+                .to_owned(),
+        };
+        Self {
+            word: text.chars().take(40).collect(),
+            remedy,
+        }
+    }
+}
 
 const NAMES: [(&str, Code); 15] = [
     ("enter", Code::Enter),
@@ -41,32 +67,35 @@ impl Chord {
         Self { code, mods }
     }
 
-    /// Reads `ctrl-]`, `D`, `|`, `alt-enter`, `f5`.
-    pub fn parse(text: &str) -> Result<Self, NoKey> {
-        let none = || NoKey(text.chars().take(40).collect());
-        let mut rest = text;
-        let mut mods = Mods::NONE;
-        for (prefix, held) in [
-            ("ctrl-", Mods::CTRL),
-            ("alt-", Mods::ALT),
-            ("shift-", Mods::SHIFT),
-        ] {
-            if let Some(after) = rest.strip_prefix(prefix) {
-                mods |= held;
-                rest = after;
+    /// The chords a key may be meant as: its own, and that of the same place on the standard layout where the layout in
+    /// force has another alphabet there and the terminal tells.
+    pub fn meant(key: &Key) -> impl Iterator<Item = Self> {
+        let beneath = match (key.code, key.base) {
+            (Code::Char(char), Some(base)) if !char.is_ascii() => {
+                Some(Key::new(Code::Char(base), key.mods))
             }
-        }
-        let mut chars = rest.chars();
-        let code = match (chars.next(), chars.next()) {
-            (Some(char), None) if !char.is_control() => Code::Char(char),
-            _ => NAMES
-                .iter()
-                .find(|(name, _)| *name == rest)
-                .map(|(_, code)| *code)
-                .or_else(|| function_key(rest))
-                .ok_or_else(none)?,
+            _ => None,
         };
-        Ok(Self::of(&Key::new(code, mods)))
+        [Some(Self::of(key)), beneath.map(|key| Self::of(&key))]
+            .into_iter()
+            .flatten()
+    }
+
+    /// Reads `ctrl-]`, `D`, `|`, `alt-enter`, `f5`; the names and what is held in any case, the latter in any order.
+    pub fn parse(text: &str) -> Result<Self, NoKey> {
+        let (mods, name) = held(text);
+        let mut chars = name.chars();
+        let code = match (chars.next(), chars.next()) {
+            // With Control there is no capital without Shift.
+            (Some(char), None) if mods.has(Mods::CTRL) => {
+                Some(Code::Char(char.to_ascii_lowercase()))
+            }
+            (Some(char), None) => Some(Code::Char(char)),
+            _ => named(&name.to_ascii_lowercase()),
+        };
+        code.filter(|code| !matches!(code, Code::Char(char) if char.is_control()))
+            .map(|code| Self::of(&Key::new(code, mods)))
+            .ok_or_else(|| NoKey::new(text, name))
     }
 
     /// The bytes-independent spelling a person reads: `^]`, `D`, `alt-enter`.
@@ -96,9 +125,32 @@ impl Chord {
     }
 }
 
-fn function_key(text: &str) -> Option<Code> {
-    let number = text.strip_prefix('f')?.parse().ok()?;
-    (1..=24).contains(&number).then_some(Code::F(number))
+/// What is held, and the name of the key behind it.
+fn held(text: &str) -> (Mods, &str) {
+    const HELD: [(&str, Mods); 3] = [
+        ("ctrl-", Mods::CTRL),
+        ("alt-", Mods::ALT),
+        ("shift-", Mods::SHIFT),
+    ];
+    let mut mods = Mods::NONE;
+    let mut rest = text;
+    while let Some((prefix, held)) = HELD.iter().find(|(prefix, held)| {
+        let begins = rest.get(..prefix.len());
+        !mods.has(*held) && begins.is_some_and(|begins| begins.eq_ignore_ascii_case(prefix))
+    }) {
+        mods |= *held;
+        rest = &rest[prefix.len()..];
+    }
+    (mods, rest)
+}
+
+fn named(name: &str) -> Option<Code> {
+    let known = NAMES.iter().find(|(known, _)| *known == name);
+    known.map(|(_, code)| *code).or_else(|| {
+        let digits = name.strip_prefix('f')?;
+        let number = digits.parse().ok().filter(|_| !digits.starts_with('+'))?;
+        (1..=24).contains(&number).then_some(Code::F(number))
+    })
 }
 
 #[cfg(test)]
@@ -114,14 +166,56 @@ mod tests {
             ("f5", "f5"),
             ("ctrl-shift-tab", "ctrl-shift-tab"),
             ("space", "space"),
+            ("Shift-CTRL-Tab", "ctrl-shift-tab"),
+            ("ctrl-A", "^A"),
+            ("alt-A", "alt-A"),
+            ("shift-a", "A"),
+            ("PageUp", "pageup"),
+            ("ctrl--", "^-"),
         ] {
             assert_eq!(
                 Chord::parse(text).map(|chord| chord.shown()),
                 Ok(shown.to_owned())
             );
         }
-        for wrong in ["", "ctrl-", "hyper-x", "f99", "entr"] {
+        for wrong in [
+            "",
+            "ctrl-",
+            "ctrl-ctrl-x",
+            "hyper-x",
+            "f99",
+            "f+5",
+            "entr",
+            "\u{7}",
+        ] {
             assert!(Chord::parse(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(Chord::parse("ctrl-A"), Chord::parse("ctrl-a"));
+    }
+
+    #[test]
+    fn a_word_that_is_nearly_a_name_is_told_the_name() {
+        let told = |text| Chord::parse(text).err().map(|fault| fault.to_string());
+        assert_eq!(
+            told("alt-entr").as_deref(),
+            Some("`alt-entr` names no key; did you mean `alt-enter`?")
+        );
+        let other = told("hyper-x").unwrap_or_default();
+        assert!(other.contains("such as `enter`"), "{other}");
+    }
+
+    #[test]
+    fn a_key_of_another_alphabet_is_meant_by_its_place() {
+        let key = Key {
+            base: Some(']'),
+            ..Key::new(Code::Char('\u{44a}'), Mods::CTRL)
+        };
+        let meant: Vec<String> = Chord::meant(&key).map(|chord| chord.shown()).collect();
+        assert_eq!(meant, ["^\u{42a}", "^]"]);
+        let latin = Key {
+            base: Some('q'),
+            ..Key::new(Code::Char('a'), Mods::CTRL)
+        };
+        assert_eq!(Chord::meant(&latin).count(), 1);
     }
 }

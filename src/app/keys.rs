@@ -18,7 +18,7 @@ impl App {
             self.is_changed = true;
             return self.prefixed(key, out);
         }
-        if is_press && Chord::of(key) == self.opening.keys.prefix {
+        if is_press && self.opening.keys.is_prefix(key) {
             self.is_prefixed = true;
             self.is_changed = true;
             return;
@@ -147,7 +147,7 @@ impl App {
     }
 
     fn prefixed(&mut self, key: &Key, out: &mut Vec<Effect>) {
-        if Chord::of(key) == self.opening.keys.prefix {
+        if self.opening.keys.is_prefix(key) {
             if self.overlay.is_none() && self.scroll.is_none() {
                 self.forward(key, out);
             }

@@ -14,8 +14,11 @@ use rustix::termios::{self, OptionalActions, Termios};
 use tokio::io::unix::AsyncFd;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// Flags of the kitty protocol that are in force from the beginning: keys are told apart (1), with what Shift makes of
+/// them and their place on the standard layout (4).
+pub const KEY_FLAGS: u8 = 5;
 /// Puts the terminal into the console's hands: its own screen, pastes and the focus told, keys told apart.
-const ENTER: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[>4;1m\x1b[?25l";
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[?1004h\x1b[>5u\x1b[>4;1m\x1b[?25l";
 /// Gives it back, whatever was switched on meanwhile.
 const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<1u\x1b[>4;0m\x1b[0m\x1b[0 q\x1b[?25h\x1b[?1049l";
 /// Presses, releases and drags of the mouse, in decimal.
@@ -235,5 +238,16 @@ fn restore() {
     if let Some(found) = found {
         // What the person typed last is read by nobody; a terminal that is gone cannot be given back.
         let _ = termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Flush, &found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_terminal_begins_with_the_flags_that_are_counted_on() {
+        let begins = format!("\x1b[>{KEY_FLAGS}u");
+        assert!(String::from_utf8_lossy(ENTER).contains(&begins));
     }
 }

@@ -9,6 +9,7 @@ use crate::flow::talk::PEER;
 use crate::plain;
 use crate::screen::Mouse;
 use crate::world::clipboard;
+use crate::world::outer::KEY_FLAGS;
 use crate::world::process;
 
 impl Inner<'_> {
@@ -167,7 +168,7 @@ impl Inner<'_> {
     /// Takes the terminal back, whatever it shows.
     pub(super) fn take_terminal(&mut self) {
         self.is_away = false;
-        self.outer_modes = (1, 1, false);
+        self.outer_modes = (KEY_FLAGS, 1, false);
         if self.outer.enter().is_err() {
             self.is_over = true;
         }
@@ -222,7 +223,7 @@ impl Inner<'_> {
     pub(super) fn adapt_outer(&mut self) {
         let modes = self.app.focused().screen.modes();
         let wanted = (
-            modes.kitty_keys | 1,
+            modes.kitty_keys | KEY_FLAGS,
             modes.modify_other_keys.max(1),
             modes.mouse == Mouse::Motion && self.app.opening.mouse,
         );

@@ -23,7 +23,7 @@ use crate::limits;
 use crate::pairing::{ChannelText, Ending};
 use crate::recording::session::{State, repo_key};
 use crate::world::clock::{Clock, WallTime};
-use crate::world::outer::Outer;
+use crate::world::outer::{KEY_FLAGS, Outer};
 use crate::world::signals::Signal;
 use crate::world::tree::Tree;
 use crate::world::{environment, files, git};
@@ -146,7 +146,7 @@ impl<'a> Inner<'a> {
             batches: [Vec::new(), Vec::new()],
             unrecorded: None,
             conductor: None,
-            outer_modes: (1, 1, false),
+            outer_modes: (KEY_FLAGS, 1, false),
         };
         if let Err(error) = state {
             inner.app.say(format!("nothing is recorded: {error}"), true);
