@@ -109,6 +109,11 @@ impl Terminal {
         match reply {
             Reply::Foreground(color) => self.palette.foreground = *color,
             Reply::Background(color) => self.palette.background = *color,
+            Reply::Ansi(index, color) => {
+                if let Some(kept) = self.palette.ansi.get_mut(usize::from(*index)) {
+                    *kept = *color;
+                }
+            }
             Reply::KittyFlags(_) => self.kitty = true,
             Reply::Mode(2026, state) => self.abilities.sync = matches!(state, 1..=3),
             Reply::Version(name) => {
@@ -162,6 +167,8 @@ mod tests {
         assert!(terminal.abilities.sync);
         terminal.learn(&Reply::Background((250, 250, 250)));
         terminal.learn(&Reply::Foreground((0, 0, 0)));
+        terminal.learn(&Reply::Ansi(15, (1, 2, 3)));
+        assert_eq!(terminal.palette.entry(15), (1, 2, 3));
         assert!(!terminal.is_dark());
     }
 }

@@ -23,9 +23,9 @@ const ENTER: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[?1004h\x1b[>5u\x1b[>4;1m\x1b[?
 const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<1u\x1b[>4;0m\x1b[0m\x1b[0 q\x1b[?25h\x1b[?1049l";
 /// Presses, releases and drags of the mouse, in decimal.
 const MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
-/// What is asked of it: colours, keyboard flags, name, synchronized frames, the size of a cell; the last question is
-/// one that every terminal answers.
-const ASK: &[u8] = b"\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b[?u\x1b[>0q\x1b[?2026$p\x1b[16t\x1b[c";
+/// What is asked of it: colours, those of its palette too, keyboard flags, name, synchronized frames, the size of a
+/// cell; the last question is one that every terminal answers.
+const ASK: &[u8] = b"\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]4;0;?;1;?;2;?;3;?;4;?;5;?;6;?;7;?;8;?;9;?;10;?;11;?;12;?;13;?;14;?;15;?\x1b\\\x1b[?u\x1b[>0q\x1b[?2026$p\x1b[16t\x1b[c";
 /// Bytes that may wait for a terminal that takes none: what is more is a frame nobody could follow.
 const PENDING: usize = 4 << 20;
 

@@ -514,6 +514,14 @@ mod tests {
             reply(b"\x1b]10;rgb:ff/ff/ff\x07"),
             Some(Reply::Foreground((255, 255, 255)))
         );
+        assert_eq!(
+            reply(b"\x1b]4;9;rgb:ffff/0000/8080\x07"),
+            Some(Reply::Ansi(9, (255, 0, 128)))
+        );
+        assert_eq!(
+            reply(b"\x1b]4;16;rgb:ffff/0000/8080\x07"),
+            Some(Reply::Other)
+        );
         assert_eq!(reply(b"\x1b[?1u"), Some(Reply::KittyFlags(1)));
         assert_eq!(
             reply(b"\x1b[?62;4;22c"),

@@ -9,6 +9,8 @@ pub enum Reply {
     Foreground(Rgb),
     /// Its background (OSC 11).
     Background(Rgb),
+    /// One of the first sixteen colours of its palette (OSC 4).
+    Ansi(u8, Rgb),
     /// The flags of the kitty keyboard protocol it has in force; any answer says that it knows it.
     KittyFlags(u8),
     /// Its attributes (DA1).
@@ -53,7 +55,14 @@ impl Reply {
         match text.split_once(';') {
             Some(("10", text)) => parse_rgb(text).map_or(Self::Other, Self::Foreground),
             Some(("11", text)) => parse_rgb(text).map_or(Self::Other, Self::Background),
+            Some(("4", text)) => ansi(text).unwrap_or(Self::Other),
             _ => Self::Other,
         }
     }
+}
+
+fn ansi(text: &str) -> Option<Reply> {
+    let (index, color) = text.split_once(';')?;
+    let index = index.parse().ok().filter(|index| *index < 16)?;
+    Some(Reply::Ansi(index, parse_rgb(color)?))
 }
