@@ -58,13 +58,20 @@ impl Walk<'_> {
         let names = schema
             .pointer("/propertyNames/pattern")
             .and_then(Schema::as_str);
+        let choices = schema.get("propertyNames").and_then(choices);
         for (name, value) in table {
+            let within = key;
             let key = key.join(name);
             if let Some(known) = schema.get("properties").and_then(|known| known.get(name)) {
                 self.value(known, &key, value);
                 continue;
             }
             match schema.get("additionalProperties") {
+                Some(_) if choices.as_ref().is_some_and(|all| !all.contains(name)) => {
+                    let near = nearest(name, choices.iter().flatten().map(String::as_str));
+                    let suggestion = near.map(|near| within.join(near));
+                    self.findings.unknown.push((key, suggestion));
+                }
                 Some(Schema::Bool(false)) => {
                     let suggestion = self.suggest(schema, &key, name);
                     self.findings.unknown.push((key, suggestion));
@@ -394,6 +401,20 @@ buzy = []
                 "harness.x.env.\"A=B\" is no name that can stand there",
                 "harness.x.env.C is a text with a NUL in it, which no program can be given",
                 "harness.\"Bad Name\" is no name that can stand there",
+            ]
+        );
+        Ok(())
+    }
+
+    #[test]
+    fn an_action_that_is_nearly_one_is_told_which() -> Result<(), toml::de::Error> {
+        let found = faults("[ui.keys]\ndiscus = 'x'\nbrief = 'y'\njump = 'j'\nzoom = 3\n")?;
+        assert_eq!(
+            found,
+            [
+                "ui.keys.discus? ui.keys.discuss",
+                "ui.keys.jump?",
+                "ui.keys.zoom must be a string, not a whole number",
             ]
         );
         Ok(())

@@ -103,7 +103,7 @@ pub(super) struct Ui {
     /// Plain lines and no animation, for a screen reader.
     pub screen_reader: Option<bool>,
     /// The key of each action behind the prefix; an empty one is none.
-    #[schemars(extend("propertyNames" = { "pattern": "^(discuss|brief|other|zoom|receipts|fallbacks|timeline|scroll|copy|answer|stop|restart|explain|columns|rows|type|help|redraw|suspend|quit)$" }))]
+    #[schemars(extend("propertyNames" = { "enum": ["discuss", "brief", "other", "zoom", "receipts", "fallbacks", "timeline", "scroll", "copy", "answer", "stop", "restart", "explain", "columns", "rows", "type", "help", "redraw", "suspend", "quit"] }))]
     pub keys: BTreeMap<String, String>,
     /// Rows of scrollback kept per pane.
     #[schemars(range(min = 100, max = 100_000))]
