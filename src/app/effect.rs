@@ -40,3 +40,39 @@ pub enum Effect {
     /// End the program.
     Quit,
 }
+
+/// When attention is drawn to what happened.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Alerts {
+    /// While another window has the focus.
+    #[default]
+    Away,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Alerts {
+    /// Whether it is drawn now.
+    pub fn are_wanted(self, has_focus: bool) -> bool {
+        match self {
+            Self::Away => !has_focus,
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attention_is_drawn_as_the_settings_want_it() {
+        let wanted = |alerts: Alerts| [alerts.are_wanted(false), alerts.are_wanted(true)];
+        assert_eq!(wanted(Alerts::Away), [true, false]);
+        assert_eq!(wanted(Alerts::Always), [true, true]);
+        assert_eq!(wanted(Alerts::Never), [false, false]);
+    }
+}

@@ -28,7 +28,7 @@ pub use binding::{BindingFault, Bindings};
 pub use chord::{Chord, NoKey};
 pub use composer::Composer;
 pub use editor::Editor;
-pub use effect::Effect;
+pub use effect::{Alerts, Effect};
 pub use event::{Ask, Event};
 pub use overlay::{Help, Overlay, Reader, Table, Tables};
 pub use pane::{Life, Pane};
@@ -116,8 +116,8 @@ pub struct Opening {
     pub scrollback: usize,
     /// Whether the console takes the mouse.
     pub mouse: bool,
-    /// Whether attention is drawn when something happens while another window has the focus.
-    pub alerts: bool,
+    /// When attention is drawn to what happened.
+    pub alerts: Alerts,
     /// How the peer is confined, in a word.
     pub confined: String,
     /// Whether the first-start hint is shown.
@@ -518,9 +518,9 @@ impl App {
         self.is_changed = true;
     }
 
-    /// Draws attention to what happened while another window has the focus.
+    /// Draws attention to what happened, as the settings want it.
     fn alert(&mut self, text: String, out: &mut Vec<Effect>) {
-        if !self.has_focus && self.opening.alerts {
+        if self.opening.alerts.are_wanted(self.has_focus) {
             out.push(Effect::Alert(text));
         }
     }

@@ -130,6 +130,8 @@ pub(super) enum Layout {
 pub(super) enum Notify {
     /// While another window has the focus.
     Auto,
+    /// Also while the console has it.
+    Always,
     /// Never.
     Never,
 }

@@ -23,7 +23,7 @@ use super::peer;
 use crate::app::input::{Code, Decoder, Input, Key, Mods, encode_paste};
 use crate::app::layout::Layout;
 use crate::app::theme::{self, Paint, Part};
-use crate::app::{App, Bindings, Ended, Event, Opening, Role, Terminal};
+use crate::app::{Alerts, App, Bindings, Ended, Event, Opening, Role, Terminal};
 use crate::cli::{Exit, Options};
 use crate::config::{self as settings_of, Profile, Settings};
 use crate::world::outer::{Outer, OuterError, Resizes};
@@ -123,7 +123,11 @@ async fn open(
         layout: layout(settings),
         scrollback: settings.scrollback.value,
         mouse,
-        alerts: word(settings, "ui.notify").as_deref() != Some("never"),
+        alerts: match word(settings, "ui.notify").as_deref() {
+            Some("always") => Alerts::Always,
+            Some("never") => Alerts::Never,
+            _ => Alerts::Away,
+        },
         confined: "none".to_owned(),
         hint: is_first_start(),
         terminal: terminal(settings, place)?,
