@@ -203,6 +203,8 @@ pub struct App {
     /// The title the outer terminal has.
     title: String,
     drag: Option<Role>,
+    /// The pane whose child was told of a button that is down.
+    held: Option<Role>,
 }
 
 impl App {
@@ -247,6 +249,7 @@ impl App {
             spins: None,
             title: String::new(),
             drag: None,
+            held: None,
             opening,
         };
         if app.size.1 >= layout::TABLE_ROWS {

@@ -28,6 +28,13 @@ impl App {
         if self.drag.is_some() {
             return self.drag_on(mouse, out);
         }
+        if mouse.kind == MouseKind::Move(None) {
+            // The button went up where nobody saw it.
+            self.held = None;
+        }
+        if let Some(role) = self.held {
+            return self.hold_on(role, mouse, out);
+        }
         let Some((role, within)) = self.pane_at(mouse) else {
             return;
         };
@@ -37,6 +44,7 @@ impl App {
         }
         // With Shift the mouse is the console's, whatever the child wants.
         if !mouse.mods.has(Mods::SHIFT) && self.child_mouse(role, &within, out) {
+            self.held = is_click.then_some(role);
             return;
         }
         match mouse.kind {
@@ -45,6 +53,27 @@ impl App {
             MouseKind::Press(Button::Left) => self.drag_begins(role, &within),
             _ => {}
         }
+    }
+
+    /// A button that went down in a child's pane is the child's until it goes up, wherever that is.
+    fn hold_on(&mut self, role: Role, mouse: &Mouse, out: &mut Vec<Effect>) {
+        if let Some((col, row)) = self.nearest_in(role, mouse) {
+            self.child_mouse(role, &Mouse { col, row, ..*mouse }, out);
+        }
+        if matches!(mouse.kind, MouseKind::Release(_)) {
+            self.held = None;
+        }
+    }
+
+    /// The place of a pane's screen that is nearest to the mouse.
+    fn nearest_in(&self, role: Role, mouse: &Mouse) -> Option<(u16, u16)> {
+        let area = self.places?.of(role).screen;
+        let within =
+            |at: u16, from: u16, count: u16| at.clamp(from, from + count.saturating_sub(1)) - from;
+        Some((
+            within(mouse.col, area.col, area.cols),
+            within(mouse.row, area.row, area.rows),
+        ))
     }
 
     /// The pane under the mouse, and the event in its own columns and rows.
@@ -138,18 +167,12 @@ impl App {
     }
 
     fn drag_on(&mut self, mouse: &Mouse, out: &mut Vec<Effect>) {
-        let (Some(role), Some(places)) = (self.drag, self.places) else {
+        let Some(role) = self.drag else {
             return;
         };
-        let area = places.of(role).screen;
-        let col = mouse.col.clamp(
-            area.col,
-            (area.col + area.cols).saturating_sub(1).max(area.col),
-        ) - area.col;
-        let row = mouse.row.clamp(
-            area.row,
-            (area.row + area.rows).saturating_sub(1).max(area.row),
-        ) - area.row;
+        let Some((col, row)) = self.nearest_in(role, mouse) else {
+            return;
+        };
         let Some(mut scroll) = self.scroll.take() else {
             self.drag = None;
             return;
@@ -182,5 +205,76 @@ impl App {
             _ => self.scroll = Some(scroll),
         }
         self.is_changed = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::super::input::Input;
+    use super::super::layout::Layout;
+    use super::super::{Alerts, Bindings, Event, Opening, Terminal};
+    use super::*;
+    use crate::config::bundled_profile;
+
+    fn app() -> App {
+        let profile = Arc::new(bundled_profile("demo"));
+        App::open(Opening {
+            size: (200, 50),
+            driver: Some(Arc::clone(&profile)),
+            peer: profile,
+            repository: "here".to_owned(),
+            keys: Bindings::default(),
+            layout: Layout::Columns,
+            scrollback: 100,
+            mouse: true,
+            alerts: Alerts::Never,
+            confined: "none".to_owned(),
+            hint: false,
+            terminal: Terminal::default(),
+            reader: false,
+        })
+    }
+
+    fn did(app: &mut App, event: Event<'_>) -> Vec<Effect> {
+        app.update(event, Duration::ZERO)
+    }
+
+    fn moused(app: &mut App, kind: MouseKind, col: u16, row: u16) -> Vec<Effect> {
+        let mods = Mods::NONE;
+        let mouse = Mouse {
+            kind,
+            col,
+            row,
+            mods,
+        };
+        let mut effects = did(app, Event::Input(Input::Mouse(mouse)));
+        effects.retain(|effect| matches!(effect, Effect::Write(..)));
+        effects
+    }
+
+    #[test]
+    fn a_button_is_the_childs_until_it_goes_up_wherever_that_is() {
+        let mut app = app();
+        did(&mut app, Event::Started(Role::Driver));
+        did(&mut app, Event::Started(Role::Peer));
+        did(
+            &mut app,
+            Event::Output(Role::Driver, b"\x1b[?1002h\x1b[?1006h"),
+        );
+        let area = app.places.map(|places| places.of(Role::Driver).screen);
+        let area = area.expect("there is room for both");
+        let (left, button) = (Button::Left, Some(Button::Left));
+        let told = |bytes: String| vec![Effect::Write(Role::Driver, bytes.into_bytes())];
+        let press = moused(&mut app, MouseKind::Press(left), area.col + 2, area.row + 3);
+        assert_eq!(press, told("\x1b[<0;3;4M".to_owned()));
+        let (col, row) = (area.cols, area.rows);
+        let drag = moused(&mut app, MouseKind::Move(button), 190, area.row + 3);
+        assert_eq!(drag, told(format!("\x1b[<32;{col};4M")));
+        let up = moused(&mut app, MouseKind::Release(button), 190, 49);
+        assert_eq!(up, told(format!("\x1b[<0;{col};{row}m")));
+        assert_eq!(moused(&mut app, MouseKind::Move(button), 190, 9), []);
     }
 }

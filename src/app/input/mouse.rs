@@ -137,7 +137,11 @@ pub fn encode_mouse(mouse: &Mouse, modes: &Modes, cell: Option<(u16, u16)>) -> O
         return None;
     }
     let (col, row) = (u32::from(mouse.col), u32::from(mouse.row));
-    let code = mouse.code();
+    // The oldest mode tells nothing but the button.
+    let code = match modes.mouse {
+        Wanted::Press => mouse.code() & !0b1_1100,
+        _ => mouse.code(),
+    };
     let is_release = matches!(mouse.kind, MouseKind::Release(_));
     // Only SGR tells which button went up.
     let older = match is_release {
@@ -262,6 +266,13 @@ mod tests {
         );
         assert_eq!(heard(Wanted::Drag), [true, true, true, false, true]);
         assert_eq!(heard(Wanted::Motion), [true; 5]);
+        let with_ctrl = Mouse {
+            mods: Mods::CTRL,
+            ..at(kinds[0], 0, 0)
+        };
+        let told = |wanted| encode_mouse(&with_ctrl, &modes(wanted, MouseEncoding::Sgr), None);
+        assert_eq!(told(Wanted::Press), Some(b"\x1b[<0;1;1M".to_vec()));
+        assert_eq!(told(Wanted::PressRelease), Some(b"\x1b[<16;1;1M".to_vec()));
     }
 
     #[test]
