@@ -807,6 +807,24 @@ fn a_dialog_writes_down_what_is_typed_into_it() {
 }
 
 #[test]
+fn answers_of_the_terminal_are_not_typed_at_a_dialog_however_they_are_split() {
+    for kind in KINDS {
+        let mut stage = Stage::open(kind, 80, 24, "dialog", "[]");
+        stage.run(500);
+        for read in [
+            &b"\x1b[?62"[..],
+            b";22c\x1b]11;rgb:1010/",
+            b"1010/1010\x1b",
+            b"\\\x1b[?2026;",
+            b"2$y",
+        ] {
+            stage.input(read);
+        }
+        assert_eq!(stage.effects, [], "{kind:?}");
+    }
+}
+
+#[test]
 fn spawn_leaves_a_process_once() {
     let spawned = faulty(Kind::Claude, "spawn")
         .effects

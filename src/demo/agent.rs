@@ -183,11 +183,6 @@ impl Agent {
 
     /// Takes bytes from the terminal.
     pub fn handle_input(&mut self, bytes: &[u8], now: Duration) -> Output {
-        if matches!(self.phase, Phase::Asking) {
-            self.effect(Effect::Log(
-                String::from_utf8_lossy(bytes).escape_debug().to_string(),
-            ));
-        }
         let inputs = self.parser.feed(bytes);
         self.escape_until = self.parser.is_waiting().then_some(now + ESCAPE);
         for input in inputs {
@@ -275,13 +270,17 @@ impl Agent {
                 self.scene.start_row = row.saturating_sub(1);
                 self.opened();
             }
-            (_, Input::Cursor(..) | Input::Other) => {}
+            (_, Input::Cursor(..) | Input::Answer) => {}
             (Phase::Asking, input) => self.take_at_dialog(&input),
             (_, input) => self.take_key(input, now),
         }
     }
 
     fn take_at_dialog(&mut self, input: &Input) {
+        // Not the bytes as they came: answers of the terminal are among them, and a read may end inside of one.
+        if let Some(typed) = input.typed() {
+            self.effect(Effect::Log(typed.escape_debug().to_string()));
+        }
         match input {
             Input::Enter => {
                 self.scene.asks_trust = false;
@@ -313,7 +312,7 @@ impl Agent {
             Input::Interrupt if self.scene.work.is_some() => self.interrupt(),
             Input::Eof if !self.scene.composer.is_empty() => {}
             Input::Interrupt | Input::Eof => self.quit(),
-            Input::KnowsSync(_) | Input::Cursor(..) | Input::Other => {}
+            Input::KnowsSync(_) | Input::Cursor(..) | Input::Answer | Input::Other => {}
         }
     }
 

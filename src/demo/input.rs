@@ -29,8 +29,29 @@ pub enum Input {
     KnowsSync(bool),
     /// The terminal said where the cursor is (row and column, from 1).
     Cursor(u16, u16),
-    /// Any other answer, mouse report, focus report or key the demo has no use for.
+    /// Any other answer or report of the terminal: nobody typed it.
+    Answer,
+    /// A key the demo has no use for.
     Other,
+}
+
+impl Input {
+    /// What was typed, as a terminal sends it; nothing for what the terminal says by itself.
+    pub fn typed(&self) -> Option<String> {
+        let keys = match self {
+            Self::Text(text) => text,
+            Self::Enter => "\r",
+            Self::Backspace => "\x7f",
+            Self::Interrupt => "\x03",
+            Self::Eof => "\x04",
+            Self::KillLine => "\x15",
+            Self::Escape => "\x1b",
+            Self::Paste(text) => return Some(format!("\x1b[200~{text}\x1b[201~")),
+            Self::Other => "(a key)",
+            Self::KnowsSync(_) | Self::Cursor(..) | Self::Answer => return None,
+        };
+        Some(keys.to_owned())
+    }
 }
 
 /// Where the parser is between two bytes.
@@ -166,6 +187,11 @@ impl InputParser {
             ("?2026;1$" | "?2026;2$" | "?2026;3$", b'y') => Input::KnowsSync(true),
             (_, b'y') if seen.starts_with("?2026;") => Input::KnowsSync(false),
             (_, b'R') => cursor(seen).unwrap_or(Input::Other),
+            // Attributes, status, window, modes; flags of the keyboard; focus; mouse.
+            (_, b'c' | b'n' | b't' | b'y') => Input::Answer,
+            (_, b'u') if seen.starts_with('?') => Input::Answer,
+            ("", b'I' | b'O') => Input::Answer,
+            (_, b'M' | b'm') if seen.starts_with('<') => Input::Answer,
             (_, b'u') => kitty_key(seen),
             _ => Input::Other,
         };
@@ -179,7 +205,7 @@ impl InputParser {
     fn take_control(&mut self, escaped: bool, length: usize, byte: u8) {
         let ends = byte == 0x07 || (escaped && byte == b'\\') || length > SEQUENCE_BYTES;
         if ends {
-            self.out.push(Input::Other);
+            self.out.push(Input::Answer);
             return;
         }
         self.state = State::Control {
@@ -330,13 +356,25 @@ mod tests {
                 b"\x1b[?62;22c\x1bP>|XTerm(390)\x1b\\\x1b]11;rgb:1010/1010/1010\x07\x1b[?2026;2$yx"
             ),
             [
-                Input::Other,
-                Input::Other,
-                Input::Other,
+                Input::Answer,
+                Input::Answer,
+                Input::Answer,
                 Input::KnowsSync(true),
                 Input::Text("x".to_owned())
             ]
         );
+    }
+
+    #[test]
+    fn reports_are_not_typed_and_keys_are() {
+        let reports =
+            parse(b"\x1b[?0u\x1b[I\x1b[O\x1b[<35;1;2M\x1b[4;100;200t\x1b[?2027;0$y\x1b[0n");
+        assert_eq!(reports.iter().find_map(Input::typed), None);
+        let keys: String = parse(b"\x1b[A\x1b[200~a\x1b[201~b\r\x03\x1bOP")
+            .iter()
+            .filter_map(Input::typed)
+            .collect();
+        assert_eq!(keys, "(a key)\x1b[200~a\x1b[201~b\r\x03(a key)");
     }
 
     #[test]

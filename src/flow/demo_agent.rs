@@ -150,9 +150,11 @@ async fn next(sources: &mut Sources, due: Option<Instant>) -> Happened {
         }
     };
     tokio::select! {
-        read = sources.reads.recv() => read.map_or(Happened::Closed, Happened::Input),
-        _ = sources.resized.recv() => Happened::Resized,
+        biased;
         _ = sources.stopped.next() => Happened::Told,
+        _ = sources.resized.recv() => Happened::Resized,
+        // Before the deadline: the rest of a sequence that has come is not to find its escape taken for a key.
+        read = sources.reads.recv() => read.map_or(Happened::Closed, Happened::Input),
         () = deadline => Happened::Due,
     }
 }

@@ -147,7 +147,8 @@ fn an_agent_that_never_rests_is_not_typed_at() -> Outcome {
             )?
             .run()?;
         ended.failed(15, &["was not ready for input in time"])?;
-        assert!(ended.took.as_secs() < 8, "{:?}", ended.took);
+        // Its own limit for getting ready is a minute.
+        assert!(ended.took.as_secs() < 30, "{:?}", ended.took);
         assert_eq!(world.turns()?.len(), 0);
         assert_eq!(world.record()?.happened("reset"), 0);
         Ok(())
@@ -185,7 +186,8 @@ fn a_dialog_no_rule_knows_is_not_typed_at_either() -> Outcome {
         let ended = world
             .headless(
                 &Peer::new(harness).fault("dialog"),
-                &["--timeout", "2s", "discuss", "Well?"],
+                // Long enough for the dialog to be drawn on a busy machine.
+                &["--timeout", "6s", "discuss", "Well?"],
             )?
             .run()?;
         assert!(matches!(ended.code(), Some(15 | 17)), "{ended:#?}");

@@ -16,7 +16,6 @@ use codriver::recording::digest::Digest;
 use codriver::recording::receipt::{Body, Receipt, RoundReceipt};
 use codriver::recording::result::Round;
 use codriver::recording::session::Session;
-use regex::Regex;
 use rustix::process::{Pid, Signal};
 
 use crate::schema::Schema;
@@ -207,14 +206,12 @@ impl World {
             .collect()
     }
 
-    /// What was typed at the agent's dialog, without the answers its queries of the terminal got.
+    /// What was typed at the agent's dialog.
     pub(crate) fn typed(&self) -> Result<String, Fault> {
-        let answers = Regex::new(concat!(
-            r"\\u\{1b\}\[[0-9;:?>$]*[A-Za-z]|",
-            r"\\u\{1b\}[\]P][^\\]*(?:\\u\{7\}|\\u\{1b\}\\\\)|\n",
-        ))?;
-        let text = fs::read_to_string(self.path("typed")).unwrap_or_default();
-        Ok(answers.replace_all(&text, "").into_owned())
+        match fs::read_to_string(self.path("typed")) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            read => Ok(read.unwrap_or_default()),
+        }
     }
 
     /// The folders of all sessions.
