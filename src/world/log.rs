@@ -35,6 +35,8 @@ fn subscriber(folder: &Path, verbosity: u8) -> io::Result<impl Subscriber + Send
             env!("CARGO_PKG_NAME")
         )))
         .with_ansi(false)
+        // A log that cannot be written, on a full disk say, is no news for standard error.
+        .log_internal_errors(false)
         .with_writer(Mutex::new(file))
         .finish())
 }

@@ -25,6 +25,8 @@ pub struct Signals {
     interrupt: Option<unix::Signal>,
     terminate: Option<unix::Signal>,
     hang_up: Option<unix::Signal>,
+    /// Kept, not waited for: heard, it is no end, and a write past the bound on file sizes fails as on a full disk.
+    _too_large: Option<unix::Signal>,
     interrupted: bool,
 }
 
@@ -40,6 +42,7 @@ impl Signals {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hang_up: listen(SignalKind::hangup())?,
+            _too_large: listen(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
             interrupted: false,
         })
     }

@@ -94,7 +94,10 @@ fn print_to(out: &mut impl Write, text: &str) -> io::Result<Printed> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(Printed::Whole),
         Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => Ok(Printed::ReaderGone),
-        Err(fault) => Err(fault),
+        Err(fault) => {
+            let what = format!("the result cannot be written to standard output: {fault}");
+            Err(io::Error::new(fault.kind(), what))
+        }
     }
 }
 

@@ -12,6 +12,7 @@ tests! {
     without_a_home_it_works_and_warns_once,
     a_state_folder_that_cannot_be_written_is_one_warning,
     a_full_disk_does_not_stop_the_round,
+    a_bound_on_the_size_of_files_does_not_either,
     a_reader_that_has_gone_is_no_failure,
     a_result_that_cannot_be_written_is_an_error,
     with_all_three_streams_closed_it_still_ends_in_order,
@@ -121,8 +122,32 @@ fn a_full_disk_does_not_stop_the_round() -> Outcome {
         let warnings = ended.warnings();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert!(warnings[0].contains("not recorded"), "{warnings:?}");
+        // Nor does anything else speak up: the log, for one, cannot be written either.
+        assert!(!ended.err.contains("Unable to write"), "{ended:#?}");
         Ok(())
     })
+}
+
+fn a_bound_on_the_size_of_files_does_not_either() -> Outcome {
+    let world = World::new()?;
+    let mut call = world
+        .headless(&Peer::new("demo"), &["--json", "discuss", "-"])?
+        .input("why\n".repeat(9000).as_bytes())
+        .unchecked();
+    let words: Vec<String> = call.words().map(|word| format!("'{word}'")).collect();
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(format!(
+        "ulimit -f 16 && exec '{PROGRAM}' {}",
+        words.join(" ")
+    ));
+    call.through(shell, Stdio::piped());
+    let ended = call.run()?;
+    ended.round(10)?;
+    let warnings = ended.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("not recorded"), "{warnings:?}");
+    assert_eq!(world.processes(), []);
+    Ok(())
 }
 
 fn a_reader_that_has_gone_is_no_failure() -> Outcome {
@@ -144,7 +169,7 @@ fn a_result_that_cannot_be_written_is_an_error() -> Outcome {
     call.command
         .stdout(fs::OpenOptions::new().write(true).open("/dev/full")?);
     let ended = call.run()?;
-    ended.failed(1, &["No space left"])?;
+    ended.failed(1, &["the result cannot be written", "No space left"])?;
     assert_eq!(world.record()?.rounds().len(), 2);
     Ok(())
 }
