@@ -88,6 +88,10 @@ pub(super) async fn compose(
                         git::GitError::NoRepository(_) => {
                             "; --diff needs one, a message alone does not"
                         }
+                        // `--diff 'Ready?'`: one word behind the option is its value, whatever was meant.
+                        git::GitError::UnknownRevision(_) if words.is_empty() => {
+                            "; a message goes before --diff, or behind `--diff --`"
+                        }
                         _ => "",
                     };
                     Failure::new(exit, format!("--diff: {}{hint}", Failure::of(exit, &error)))

@@ -186,6 +186,17 @@ fn a_diff_that_cannot_be_made_is_explained() -> Outcome {
         .headless(&peer, &["discuss", "Well?", "--diff", "no-such"])?
         .run()?;
     ended.failed(1, &["--diff:", "`no-such` is not a revision"])?;
+    assert!(!ended.err.contains("goes before"), "{ended:#?}");
+    let ended = world
+        .headless(&peer, &["discuss", "--diff", "Ready?"])?
+        .run()?;
+    ended.failed(
+        1,
+        &[
+            "`Ready?` is not a revision",
+            "a message goes before --diff, or behind `--diff --`",
+        ],
+    )?;
     let ended = world
         .headless(&peer, &["discuss", "Well?", "--diff"])?
         .run()?;
