@@ -86,11 +86,15 @@ fn on_a_small_disk(world: &World, options: &str, script: &str) -> Command {
     command
 }
 
+/// A disk of one page, which is taken.
+const FULL: &str = "size=4k,nr_inodes=100";
+
 fn a_full_disk_does_not_stop_the_round() -> Outcome {
     // Full in the middle of a round, and of everything that is made before it.
     let disks = [
         "size=64k",
         "size=4k",
+        FULL,
         "nr_inodes=3",
         "nr_inodes=7",
         "nr_inodes=9",
@@ -114,7 +118,12 @@ fn a_full_disk_does_not_stop_the_round() -> Outcome {
             .chain(call.words())
             .map(|word| format!("'{word}'"))
             .collect();
-        let shell = on_a_small_disk(&world, options, &format!("exec {}", words.join(" ")));
+        let fill = match *options {
+            FULL => format!("echo > '{}/fill' &&", world.path("state").display()),
+            _ => String::new(),
+        };
+        let script = format!("{fill} exec {}", words.join(" "));
+        let shell = on_a_small_disk(&world, options, &script);
         call.through(shell, Stdio::piped());
         let ended = call.run()?;
         let round = ended.round(10)?;
