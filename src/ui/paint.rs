@@ -160,8 +160,10 @@ pub struct Painter {
     /// Where the terminal's cursor is, when that is known.
     at: Option<(u16, u16)>,
     caret: Option<Caret>,
-    shape: u8,
-    is_hidden: bool,
+    /// The cursor's shape, when that is known.
+    shape: Option<u8>,
+    /// Whether the cursor is hidden, when that is known.
+    is_hidden: Option<bool>,
 }
 
 impl Painter {
@@ -177,8 +179,8 @@ impl Painter {
             pen: PLAIN,
             at: None,
             caret: None,
-            shape: 0,
-            is_hidden: false,
+            shape: None,
+            is_hidden: None,
         }
     }
 
@@ -218,7 +220,8 @@ impl Painter {
         self.pen = PLAIN;
         self.at = None;
         self.caret = None;
-        self.is_hidden = false;
+        self.shape = None;
+        self.is_hidden = None;
     }
 
     /// The frame to draw in; what is not drawn anew stays.
@@ -402,8 +405,8 @@ impl Painter {
 
     fn place(&mut self, caret: Option<Caret>, is_drawn: bool, out: &mut Vec<u8>) {
         let Some(caret) = caret else {
-            if !self.is_hidden {
-                self.is_hidden = true;
+            if self.is_hidden != Some(true) {
+                self.is_hidden = Some(true);
                 out.extend_from_slice(b"\x1b[?25l");
             }
             self.caret = None;
@@ -412,11 +415,12 @@ impl Painter {
         if is_drawn || self.caret != Some(caret) {
             self.go(caret.col, caret.row, out);
         }
-        if caret.shape != self.shape {
-            self.shape = caret.shape;
+        if self.shape != Some(caret.shape) {
+            self.shape = Some(caret.shape);
             let _ = write!(out, "\x1b[{} q", caret.shape);
         }
-        if std::mem::take(&mut self.is_hidden) {
+        if self.is_hidden != Some(false) {
+            self.is_hidden = Some(false);
             out.extend_from_slice(b"\x1b[?25h");
         }
         self.caret = Some(caret);
@@ -646,6 +650,27 @@ mod tests {
         assert_eq!(out, wanted);
         let cell = pair.screen.row_cells(0).next().map(|cell| cell.extra);
         assert!(cell.is_some_and(|extra| extra.overline && extra.link.is_some()));
+    }
+
+    #[test]
+    fn of_a_terminal_that_was_in_other_hands_the_cursor_is_told_anew() {
+        let mut pair = Pair::new(Abilities {
+            sync: true,
+            ..Abilities::default()
+        });
+        let caret = Some(Caret {
+            col: 3,
+            row: 0,
+            shape: 6,
+        });
+        pair.show(caret);
+        pair.painter.forget();
+        let out = pair.show(caret).escape_ascii().to_string();
+        assert!(out.contains("\\x1b[6 q"), "{out}");
+        pair.show(None);
+        pair.painter.forget();
+        pair.show(caret);
+        assert!(pair.screen.cursor().visible);
     }
 
     #[test]
