@@ -187,3 +187,13 @@ fn a_typed_letter_is_one_row() {
     screen.feed(b"\x1b[24;1Hx\n", Duration::ZERO);
     assert!(screen.take_damage().is_everything());
 }
+
+#[test]
+fn what_was_drawn_before_a_frame_is_told_although_the_frame_asks_something() {
+    let mut screen = Screen::new(Size::new(20, 4), 0);
+    let changes = screen.feed(b"before\x1b[?2026h\x1b[6nbehind", Duration::ZERO);
+    assert!(changes.drawn);
+    assert!(screen.screen_rows()[0].0.text == "before");
+    assert!(!screen.feed(b"more", Duration::ZERO).drawn);
+    assert!(screen.feed(b"\x1b[?2026l", Duration::ZERO).drawn);
+}

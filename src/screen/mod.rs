@@ -35,6 +35,7 @@ pub use link::{Link, LinkId};
 pub use modes::{Modes, Mouse, MouseEncoding};
 pub use palette::{Palette, Rgb, parse_rgb};
 pub use preview::{Preview, Seen};
+
 pub use signal::Signal;
 
 use std::ops::Range;
@@ -124,6 +125,8 @@ pub struct Screen {
     frame: Option<Frame>,
     /// What the frame that is drawn behind the screen has changed so far.
     behind: bool,
+    /// Whether something was drawn before that frame, of which nobody was told yet.
+    seen: bool,
 }
 
 impl Screen {
@@ -135,6 +138,7 @@ impl Screen {
             terminal: Terminal::new(size, scrollback),
             frame: None,
             behind: false,
+            seen: false,
         }
     }
 
@@ -436,11 +440,11 @@ impl Screen {
                     self.terminal.behind = true;
                     self.terminal.emulator.history_mut().freeze();
                     let held = frame.draw_behind(self.terminal.emulator.screen().clone());
-                    let drawn = self.terminal.changes.drawn;
+                    // What was drawn before the frame is seen all the same.
+                    self.seen |= std::mem::take(&mut self.terminal.changes.drawn);
                     self.terminal.emulator.damage_all();
                     self.terminal.drain(&held);
                     self.terminal.take(&piece);
-                    self.behind |= std::mem::replace(&mut self.terminal.changes.drawn, drawn);
                 }
             }
             return true;
@@ -499,6 +503,7 @@ impl Screen {
         } else {
             changes.drawn |= std::mem::take(&mut self.behind);
         }
+        changes.drawn |= std::mem::take(&mut self.seen);
         changes
     }
 }
