@@ -2,14 +2,12 @@
 //! jumps while it arrives.
 
 use regex::{Regex, RegexBuilder};
-use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
 use super::Role;
 use super::editor::Editor;
 use super::input::{Code, Key, Mods};
 use crate::limits;
-use crate::screen::{Line, Screen};
+use crate::screen::{self, Line, Screen};
 
 /// A place in a pane: the number of a row, and a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -390,7 +388,9 @@ fn hits(screen: &Screen, pattern: &Regex) -> Vec<Hit> {
                 .copied()
                 .unwrap_or(text.len())
                 .min(found.end());
-            let width = |text: &str| u16::try_from(text.width()).unwrap_or(u16::MAX);
+            let width = |text: &str| {
+                screen::columns(text).fold(0, |all: u16, (.., wide)| all.saturating_add(wide))
+            };
             out.push(Hit {
                 row: first + at as u64,
                 col: width(&text[starts[at]..found.start()]),
@@ -405,8 +405,7 @@ fn hits(screen: &Screen, pattern: &Regex) -> Vec<Hit> {
 fn part(text: &str, from: u16, to: u16) -> String {
     let mut col = 0;
     let mut out = String::new();
-    for part in text.graphemes(true) {
-        let width = u16::try_from(part.width()).unwrap_or(1);
+    for (_, part, width) in screen::columns(text) {
         if col >= from && col <= to {
             out.push_str(part);
         }

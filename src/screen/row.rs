@@ -454,6 +454,17 @@ pub(super) fn cells(row: &Row) -> impl Iterator<Item = Shown<'_>> {
     })
 }
 
+/// The cells a text takes in a row, as the emulator counts them: where each begins, its text, and its columns.
+pub fn columns(text: &str) -> impl Iterator<Item = (usize, &str, u16)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let cell = first_cell(&text[at..])?;
+        let from = at;
+        at += cell.len();
+        Some((from, cell, width(cell)))
+    })
+}
+
 /// The first character of a text with what joins it.
 fn first_cell(text: &str) -> Option<&str> {
     if let [_, 0x20..=0x7e, ..] | [_] = text.as_bytes() {

@@ -8,10 +8,10 @@ use std::io::Write as _;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use unicode_width::UnicodeWidthStr;
 
 use super::depth::nearest;
 use crate::app::{Abilities, Depth};
+use crate::screen;
 
 /// Stands in the copy of what is drawn for a cell of which nothing is known.
 const UNKNOWN: &str = "\u{0}";
@@ -430,7 +430,9 @@ impl Painter {
 fn width_of(symbol: &str) -> usize {
     match symbol.len() {
         0 | 1 => 1,
-        _ => symbol.width(),
+        _ => screen::columns(symbol)
+            .next()
+            .map_or(1, |(.., width)| usize::from(width)),
     }
 }
 

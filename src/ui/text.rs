@@ -2,12 +2,10 @@
 
 use ratatui::buffer::Cell;
 use ratatui::style::Style;
-use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
 use super::paint::Frame;
 use crate::app::layout::Area;
-use crate::plain;
+use crate::{plain, screen};
 
 /// A piece of text and how it is drawn.
 pub(super) struct Piece {
@@ -25,8 +23,8 @@ pub(super) fn piece(text: impl Into<String>, style: Style) -> Piece {
 
 /// Columns of pieces side by side.
 pub(super) fn width(pieces: &[Piece]) -> u16 {
-    let all: usize = pieces.iter().map(|piece| piece.text.width()).sum();
-    u16::try_from(all).unwrap_or(u16::MAX)
+    let cells = pieces.iter().flat_map(|piece| screen::columns(&piece.text));
+    cells.fold(0, |all: u16, (.., wide)| all.saturating_add(wide))
 }
 
 /// Draws a line: what stands at its left, and at its right what there is room for. `fill` is drawn between.
@@ -64,11 +62,8 @@ pub(super) fn row(frame: &mut Frame, area: Area, at: u16, pieces: &[Piece], base
 fn put(cells: &mut [Cell], from: usize, pieces: &[Piece]) -> usize {
     let mut col = from;
     for piece in pieces {
-        for part in piece.text.graphemes(true) {
-            let wide = part.width();
-            if wide == 0 {
-                continue;
-            }
+        for (_, part, wide) in screen::columns(&piece.text) {
+            let wide = usize::from(wide);
             if col + wide > cells.len() {
                 return cells.len();
             }

@@ -354,3 +354,29 @@ fn a_harness_whose_rules_need_rows_shows_the_end_of_them() -> Outcome {
     insta::assert_snapshot!(stage.shown());
     Ok(())
 }
+
+#[test]
+fn a_frame_counts_columns_as_the_panes_do() {
+    let mut stage = running(Opening {
+        repository: "👩\u{200d}💻❤\u{fe0f}x".to_owned(),
+        ..opening((120, 40))
+    });
+    let text = "\r\n👩\u{200d}💻❤\u{fe0f}x end";
+    stage.output(Role::Driver, text);
+    let shown = stage.shown();
+    assert!(shown.contains("👩\u{200d}💻❤\u{fe0f}x end"), "{shown}");
+    // The name, drawn over what was there, leaves nothing of it.
+    assert!(
+        shown.starts_with(" 👩\u{200d}💻❤\u{fe0f}x ⎇ retry-loop*\n"),
+        "{shown}"
+    );
+    stage.output(Role::Driver, "\r\x1b[K");
+    assert_eq!(stage.shown(), stage.shown_anew());
+    stage.output(Role::Driver, &format!("{text}{}", "\r\n".repeat(60)));
+    stage.command("[");
+    stage.type_in(b"/end\r");
+    // Scrolled up, found and marked where it stands.
+    let shown = stage.shown();
+    let hit = shown.split("── styles").nth(1).unwrap_or_default();
+    assert!(hit.contains(" 8-10 inverse"), "{shown}");
+}
