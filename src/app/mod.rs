@@ -202,7 +202,8 @@ pub struct App {
     spins: Option<Duration>,
     /// The title the outer terminal has.
     title: String,
-    drag: Option<Role>,
+    /// A press that may become a selection.
+    drag: Option<mouse::Drag>,
     /// The pane whose child was told of a button that is down.
     held: Option<Role>,
 }

@@ -1,12 +1,21 @@
 //! The mouse: a click focuses, the wheel scrolls, a drag selects and copies, unless the child asked for the mouse.
 
 use super::input::{Button, Mods, Mouse, MouseKind, encode_mouse, encode_wheel_as_keys};
-use super::scroll::{Scroll, copy};
+use super::scroll::{Scroll, Selection, Spot, copy};
 use super::{App, Effect, Overlay, Role};
 use crate::screen::Mouse as Wanted;
 
 /// Rows a turn of the wheel scrolls.
 const WHEEL: i64 = 3;
+
+/// A press that may become a selection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drag {
+    role: Role,
+    /// Where it was, by the number of the row: output that arrives does not move it.
+    from: Spot,
+    is_block: bool,
+}
 
 impl App {
     pub(super) fn mouse(&mut self, mouse: &Mouse, out: &mut Vec<Effect>) {
@@ -150,60 +159,77 @@ impl App {
         self.is_changed = true;
     }
 
+    /// A press alone changes nothing that is seen: only what is dragged over becomes a selection.
     fn drag_begins(&mut self, role: Role, within: &Mouse) {
-        let window = self.window(role);
-        let held = self.scroll.take();
-        let Some(pane) = self.pane(role) else {
-            return;
+        let (_, hidden) = self.window(role);
+        let scroll = self.scroll.as_mut().filter(|scroll| scroll.role == role);
+        let top = match scroll {
+            Some(scroll) => {
+                self.is_changed |= scroll.selection.take().is_some();
+                scroll.top
+            }
+            None => {
+                let pane = self.pane(role);
+                pane.map_or(0, |pane| pane.screen.top_row() + u64::from(hidden))
+            }
         };
-        let mut scroll = match held {
-            Some(scroll) if scroll.role == role => scroll,
-            _ => Scroll::new(role, &pane.screen, window, true),
-        };
-        scroll.mouse(within.col, within.row, true, within.mods.has(Mods::ALT));
-        scroll.selection = None;
-        self.scroll = Some(scroll);
-        self.drag = Some(role);
+        self.drag = Some(Drag {
+            role,
+            from: Spot {
+                row: top + u64::from(within.row),
+                col: within.col,
+            },
+            is_block: within.mods.has(Mods::ALT),
+        });
     }
 
     fn drag_on(&mut self, mouse: &Mouse, out: &mut Vec<Effect>) {
-        let Some(role) = self.drag else {
+        let Some(drag) = self.drag else {
             return;
         };
-        let Some((col, row)) = self.nearest_in(role, mouse) else {
-            return;
-        };
-        let Some(mut scroll) = self.scroll.take() else {
-            self.drag = None;
+        let Some((col, row)) = self.nearest_in(drag.role, mouse) else {
             return;
         };
         match mouse.kind {
-            MouseKind::Move(Some(_)) => {
-                if scroll.selection.is_none() {
-                    scroll.selection = Some(super::scroll::Selection {
-                        anchor: scroll.cursor,
-                        head: scroll.cursor,
-                        is_block: mouse.mods.has(Mods::ALT),
-                    });
-                }
-                scroll.mouse(col, row, false, false);
-                self.scroll = Some(scroll);
-            }
-            MouseKind::Release(_) => {
-                self.drag = None;
-                let text = match (&scroll.selection, self.pane(role)) {
-                    (Some(selection), Some(pane)) => copy(&pane.screen, selection),
-                    _ => String::new(),
-                };
-                let was_live = self
-                    .pane(role)
-                    .is_some_and(|pane| scroll.above(&pane.screen) == 0);
-                scroll.selection = None;
-                self.scroll = (!was_live).then_some(scroll);
-                self.copy(text, out);
-            }
-            _ => self.scroll = Some(scroll),
+            MouseKind::Move(Some(_)) => self.drag_to(&drag, col, row),
+            MouseKind::Release(_) => self.drag_ends(&drag, out),
+            _ => {}
         }
+    }
+
+    fn drag_to(&mut self, drag: &Drag, col: u16, row: u16) {
+        let window = self.window(drag.role);
+        let held = self.scroll.take().filter(|scroll| scroll.role == drag.role);
+        let Some(pane) = self.pane(drag.role) else {
+            return;
+        };
+        let mut scroll = held.unwrap_or_else(|| Scroll::new(drag.role, &pane.screen, window, true));
+        scroll.selection.get_or_insert(Selection {
+            anchor: drag.from,
+            head: drag.from,
+            is_block: drag.is_block,
+        });
+        scroll.mouse(col, row);
+        self.scroll = Some(scroll);
+        self.is_changed = true;
+    }
+
+    fn drag_ends(&mut self, drag: &Drag, out: &mut Vec<Effect>) {
+        self.drag = None;
+        let Some(mut scroll) = self.scroll.take() else {
+            return;
+        };
+        let Some(selection) = scroll.selection.take() else {
+            self.scroll = Some(scroll);
+            return;
+        };
+        let Some(pane) = self.pane(drag.role) else {
+            return;
+        };
+        let text = copy(&pane.screen, &selection);
+        let was_live = scroll.above(&pane.screen) == 0;
+        self.scroll = (!was_live).then_some(scroll);
+        self.copy(text, out);
         self.is_changed = true;
     }
 }

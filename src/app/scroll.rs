@@ -247,21 +247,13 @@ impl Scroll {
         };
     }
 
-    /// Begins a selection with the mouse, or moves its end.
-    pub fn mouse(&mut self, col: u16, row: u16, begins: bool, is_block: bool) {
+    /// Moves the cursor, and the end of a selection with it, to a place of the view.
+    pub fn mouse(&mut self, col: u16, row: u16) {
         self.cursor = Spot {
             row: self.top + u64::from(row),
             col,
         };
-        if begins {
-            self.selection = Some(Selection {
-                anchor: self.cursor,
-                head: self.cursor,
-                is_block,
-            });
-        } else {
-            self.drag();
-        }
+        self.drag();
     }
 
     fn search_key(&mut self, key: &Key, screen: &Screen) {

@@ -380,3 +380,24 @@ fn a_frame_counts_columns_as_the_panes_do() {
     let hit = shown.split("── styles").nth(1).unwrap_or_default();
     assert!(hit.contains(" 8-10 inverse"), "{shown}");
 }
+
+#[test]
+fn a_press_alone_changes_nothing_and_a_drag_selects_what_was_pressed_on() {
+    let mut stage = running(opening((120, 40)));
+    let before = stage.shown();
+    stage.type_in(b"\x1b[<0;1;4M");
+    assert_eq!(stage.shown_anew(), before);
+    // Meanwhile the row moves up by one.
+    let rows = usize::from(stage.app.window(Role::Driver).0);
+    stage.output(Role::Driver, &"\r\n".repeat(rows - 2));
+    stage.type_in(b"\x1b[<32;3;3M\x1b[<0;3;3m");
+    let copied: Vec<_> = stage
+        .effects
+        .iter()
+        .filter_map(|effect| match effect {
+            codriver::app::Effect::Copy(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(copied, ["src"]);
+}
