@@ -413,7 +413,12 @@ impl App {
         for signal in signals {
             self.signal(role, signal, out);
         }
-        self.is_changed |= was_starting || changes.title || changes.state;
+        // The title of a pane that is scrolled up counts the rows below.
+        let is_scrolled = self
+            .scroll
+            .as_ref()
+            .is_some_and(|scroll| scroll.role == role);
+        self.is_changed |= was_starting || changes.title || changes.state || is_scrolled;
         if role == Role::Peer {
             self.look(out);
         }

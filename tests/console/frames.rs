@@ -401,3 +401,22 @@ fn a_press_alone_changes_nothing_and_a_drag_selects_what_was_pressed_on() {
         .collect();
     assert_eq!(copied, ["src"]);
 }
+
+#[test]
+fn rows_that_arrive_below_a_scrolled_pane_are_counted() {
+    let mut stage = running(opening((120, 40)));
+    stage.output(Role::Driver, &"\r\n".repeat(40));
+    stage.type_in(b"\x1b[<64;2;3M");
+    let title = |stage: &mut Stage| stage.shown().lines().nth(1).unwrap_or_default().to_owned();
+    assert!(
+        title(&mut stage).contains("scrolled 3 │"),
+        "{}",
+        title(&mut stage)
+    );
+    stage.output(Role::Driver, "\r\n\r\n");
+    assert!(
+        title(&mut stage).contains("scrolled 5 │"),
+        "{}",
+        title(&mut stage)
+    );
+}
