@@ -571,6 +571,8 @@ impl App {
     fn wake(&mut self, out: &mut Vec<Effect>) {
         let now = self.now;
         let reads = self.asking.as_ref().is_some_and(Asking::is_reading);
+        // The explanation tells rule and line, which change while the state stays.
+        self.is_changed |= matches!(self.overlay, Some(Overlay::Explain));
         for role in [Role::Driver, Role::Peer] {
             let Some(pane) = self.pane_mut(role) else {
                 continue;

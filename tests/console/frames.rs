@@ -420,3 +420,18 @@ fn rows_that_arrive_below_a_scrolled_pane_are_counted() {
         title(&mut stage)
     );
 }
+
+#[test]
+fn an_explanation_follows_what_it_explains() {
+    let mut stage = running(opening((120, 40)));
+    stage.command("e");
+    let before = stage.shown();
+    stage.output(Role::Driver, " --quiet");
+    stage.pass(500);
+    assert!(before.contains("its line: payments$ cargo test"));
+    let shown = stage.shown();
+    assert!(
+        shown.contains("its line: payments$ cargo test --quiet"),
+        "{shown}"
+    );
+}
