@@ -34,8 +34,8 @@ pub use line::{Color, Line, Run, Style};
 pub use link::{Link, LinkId};
 pub use modes::{Modes, Mouse, MouseEncoding};
 pub use palette::{Palette, Rgb, parse_rgb};
-pub use row::columns;
 pub use preview::{Preview, Seen};
+pub use row::columns;
 
 pub use signal::Signal;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codriver::app::input::Decoder;
-use codriver::app::{App, Bindings, Effect, Event, Opening, Role, Terminal};
+use codriver::app::{Alerts, App, Bindings, Effect, Event, Opening, Role, Terminal};
 use codriver::config::bundled_profile;
 use codriver::demo::Kind;
 use codriver::demo::agent::{Agent, Output, Setup};
@@ -26,7 +26,7 @@ pub(crate) fn opening(size: (u16, u16)) -> Opening {
         layout: codriver::app::layout::Layout::Auto,
         scrollback: 1000,
         mouse: true,
-        alerts: true,
+        alerts: Alerts::Away,
         confined: "namespace".to_owned(),
         hint: false,
         terminal: Terminal::of("xterm-256color", "truecolor", false, true),
@@ -183,7 +183,7 @@ impl Stage {
         }
         if self.app.take_changed() {
             let mut out = Vec::new();
-            self.console.draw(&mut self.app, &mut out);
+            self.console.draw(&mut self.app, None, &mut out);
             self.screen.feed(&out, self.now);
         }
     }
@@ -199,7 +199,7 @@ impl Stage {
         let (cols, rows) = self.app.size;
         let mut screen = Screen::new(Size::new(cols, rows), 0);
         let mut out = Vec::new();
-        Console::new().draw(&mut self.app, &mut out);
+        Console::new().draw(&mut self.app, None, &mut out);
         screen.feed(&out, self.now);
         picture(&screen)
     }
