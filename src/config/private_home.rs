@@ -19,6 +19,10 @@ pub struct PrivateHome {
     pub drop: Vec<String>,
     /// Files of the person's folder that are linked: log-ins, which the agent must be able to renew.
     pub links: Vec<String>,
+    /// Variables that hold a key: where one is set, a log-in is not missed.
+    pub key_variables: Vec<String>,
+    /// Keys of the settings that name a provider with a log-in of its own.
+    pub provider_settings: Vec<String>,
 }
 
 /// Why a settings file cannot be copied.
@@ -34,6 +38,14 @@ impl PrivateHome {
             table.remove(key);
         }
         Ok(table.to_string())
+    }
+
+    /// Whether the copy of a settings file names a provider of its own.
+    pub fn names_provider(&self, copy: &str) -> bool {
+        copy.parse().is_ok_and(|table: Table| {
+            let named = |key: &String| table.contains_key(key);
+            self.provider_settings.iter().any(named)
+        })
     }
 }
 
@@ -53,5 +65,24 @@ mod tests {
             ["model", "model_providers"]
         );
         assert_eq!(home.copy("a = "), Err(NotToml));
+    }
+
+    #[test]
+    fn where_a_log_in_is_kept_is_not_copied_since_only_the_file_can_be_linked() {
+        let home = crate::config::bundled_profile("codex")
+            .private_home
+            .unwrap();
+        let copy = home.copy("cli_auth_credentials_store = \"keyring\"\nmodel = \"m\"\n");
+        assert_eq!(copy, Ok("model = \"m\"\n".to_owned()));
+    }
+
+    #[test]
+    fn a_provider_of_its_own_is_named_by_its_key_alone() {
+        let home = crate::config::bundled_profile("codex")
+            .private_home
+            .unwrap();
+        assert!(home.names_provider("model_provider = \"lab\"\n"));
+        assert!(!home.names_provider("model = \"model_provider\"\n"));
+        assert!(!home.names_provider(""));
     }
 }

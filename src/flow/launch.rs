@@ -185,6 +185,10 @@ fn make_home(
         )]);
     };
     let settings = theirs.join(&private.settings);
+    let mut has_key = private
+        .key_variables
+        .iter()
+        .any(|name| environment::variable(name).is_some_and(|key| !key.is_empty()));
     match files::read_text(&settings) {
         Ok(None) => {}
         Ok(Some(text)) => {
@@ -193,6 +197,7 @@ fn make_home(
                 .map_err(|error| failed(&settings, &error))?;
             let made = home.join(&private.settings);
             files::write_new(&made, copy.as_bytes()).map_err(|error| failed(&made, &error))?;
+            has_key |= private.names_provider(&copy);
         }
         Err(error) => return Err(failed(&settings, &error)),
     }
@@ -200,7 +205,16 @@ fn make_home(
         let target = theirs.join(name);
         if target.exists() {
             files::link(&target, &home.join(name)).map_err(|error| failed(&target, &error))?;
+            has_key = true;
         }
     }
-    Ok(Vec::new())
+    if has_key || private.links.is_empty() {
+        return Ok(Vec::new());
+    }
+    let theirs = plain::display(&theirs.to_string_lossy(), limits::QUOTE_BYTES);
+    Ok(vec![format!(
+        "{} may find no log-in: `{theirs}` has no {}, and one in the system's keyring is not found from the peer's own settings folder",
+        profile.name,
+        private.links.join(" or "),
+    )])
 }

@@ -208,9 +208,6 @@ impl<'a> Session<'a> {
             warnings,
         } = prepared;
         self.private = Some(folder);
-        for warning in warnings {
-            self.warn(&warning);
-        }
         let profile = Arc::clone(&self.profile);
         let finder = Finder {
             role: PEER,
@@ -219,6 +216,10 @@ impl<'a> Session<'a> {
             place: self.place,
         };
         let program = finder.find(&launch)?;
+        // Not of an agent that is not even there.
+        for warning in warnings {
+            self.warn(&warning);
+        }
         let size = self
             .options
             .size

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use codriver::recording::word::Verdict;
 
-use crate::world::{Outcome, PROGRAM, Peer, World, each};
+use crate::world::{Fault, Outcome, PROGRAM, Peer, World, each};
 
 tests! {
     without_a_home_it_works_and_warns_once,
@@ -22,6 +22,7 @@ tests! {
     an_agent_of_the_repository_is_never_started,
     nothing_of_the_repository_runs_beside_the_agent_either,
     without_any_agent_the_demo_agent_is_named,
+    a_log_in_that_the_peer_will_not_find_is_missed_before_it_starts,
     two_rounds_at_once_in_one_repository_do_not_meet,
     a_screen_of_any_size_is_read,
     a_screen_too_small_for_anything_ends_without_an_agreement,
@@ -353,7 +354,36 @@ fn without_any_agent_the_demo_agent_is_named() -> Outcome {
             "not on the search path",
             "--peer demo",
         ],
-    )
+    )?;
+    assert_eq!(ended.warnings().len(), 1, "{ended:#?}");
+    Ok(())
+}
+
+fn a_log_in_that_the_peer_will_not_find_is_missed_before_it_starts() -> Outcome {
+    let warned = |world: &World, key: Option<&str>| -> Result<bool, Fault> {
+        let mut call = world.headless(&Peer::new("codex"), &["brief"])?;
+        if let Some(key) = key {
+            call = call.env(key, "k");
+        }
+        let ended = call.run()?;
+        assert_eq!(ended.code(), Some(0), "{ended:#?}");
+        Ok(ended.err.contains("codex may find no log-in"))
+    };
+    // No log-in at all, or one in the system's keyring; then a key, another provider, and the file.
+    let world = World::new()?;
+    assert!(warned(&world, None)?);
+    world.write(
+        "home/.codex/config.toml",
+        "cli_auth_credentials_store = 'keyring'",
+    )?;
+    assert!(warned(&world, None)?);
+    assert!(!warned(&world, Some("OPENAI_API_KEY"))?);
+    world.write("home/.codex/config.toml", "model_provider = 'lab'")?;
+    assert!(!warned(&world, None)?);
+    fs::remove_file(world.path("home/.codex/config.toml"))?;
+    world.write("home/.codex/auth.json", "{}")?;
+    assert!(!warned(&world, None)?);
+    Ok(())
 }
 
 fn two_rounds_at_once_in_one_repository_do_not_meet() -> Outcome {
