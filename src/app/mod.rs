@@ -66,6 +66,14 @@ impl Role {
         }
     }
 
+    /// Its place among the two.
+    pub fn at(self) -> usize {
+        match self {
+            Self::Driver => 0,
+            Self::Peer => 1,
+        }
+    }
+
     /// The other one.
     pub fn other(self) -> Self {
         match self {
@@ -361,6 +369,11 @@ impl App {
             }
         }
         changed
+    }
+
+    /// The pane in which the answer to a key is awaited, and since when.
+    pub fn awaited_echo(&self) -> Option<(Role, Duration)> {
+        self.echo
     }
 
     /// The pane in which a key was answered just now: that is to be shown at once.

@@ -140,7 +140,7 @@ impl Console {
 
     fn pane(&mut self, app: &mut App, role: Role, places: &Places) {
         let area = places.of(role).screen;
-        let at = usize::from(role == Role::Peer);
+        let at = role.at();
         if area.is_empty() {
             self.seen[at] = None;
             return;
@@ -168,7 +168,8 @@ impl Console {
         let hidden = pane.hidden_rows(area.rows);
         let own = area.rows.max(pane.profile.least_rows);
         let is_stretched = reads && (seen.size.rows, seen.size.cols) != (own, area.cols);
-        if self.seen[at] != Some(seen) {
+        let is_new = self.seen[at] != Some(seen);
+        if is_new {
             damage = Damage::everything();
         }
         let frame = self.painter.frame();
@@ -186,7 +187,7 @@ impl Console {
         if let Some(Life::Failed(why)) = app.pane(role).map(|pane| &pane.life) {
             panel::failure(self.painter.frame(), area, why, &self.look);
         }
-        if seen.is_hint {
+        if seen.is_hint && (is_new || !damage.is_nothing()) {
             panel::hint(self.painter.frame(), area, app, &self.look);
         }
     }

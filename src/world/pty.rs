@@ -36,6 +36,9 @@ use crate::world::program::{self, ProgramError};
 /// A process that left the child's session and outlived its parents is known as ours by it.
 pub const MARK: &str = "CODRIVER_LAUNCH";
 
+/// Bytes of a read behind which no more is looked for at once: the answer to a key.
+const SMALL: usize = 256;
+
 /// What to start, where, and on how large a terminal.
 #[derive(Debug, Clone)]
 pub struct Launch {
@@ -456,7 +459,13 @@ impl Pty {
                 // The last process closed its side: Linux says EIO, others give an empty read.
                 Ok(Ok(0)) => self.output_ended = true,
                 Ok(Err(fault)) if is_closed(&fault) => self.output_ended = true,
-                Ok(Ok(bytes)) => into.extend_from_slice(&chunk[..bytes]),
+                Ok(Ok(bytes)) => {
+                    into.extend_from_slice(&chunk[..bytes]);
+                    // Looking for more makes the system bring up what is on its way, which takes its time.
+                    if bytes < SMALL {
+                        break;
+                    }
+                }
                 Ok(Err(fault)) if fault.kind() == io::ErrorKind::Interrupted => {}
                 Ok(Err(fault)) => return Poll::Ready(Err(fault)),
                 // There is nothing yet, and the next round sets the waker.

@@ -3,6 +3,7 @@
 mod child;
 mod conductor;
 mod editor;
+mod inflow;
 mod perform;
 mod rounds;
 mod state;
@@ -12,6 +13,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::yield_now;
 use tokio::time::sleep_until;
 
 use self::child::{Child, News};
@@ -32,6 +34,8 @@ use crate::world::{environment, files, program};
 
 /// Between two frames while output floods.
 const FRAME: Duration = Duration::from_millis(12);
+/// How long the other pane is not read for while the echo of a key is on its way.
+const PATIENCE: Duration = Duration::from_millis(4);
 
 /// Draws the console: what changed of it, as bytes for the outer terminal. `forget`: nothing is known of what that
 /// shows.
@@ -282,26 +286,32 @@ enum Woken {
 
 impl Inner<'_> {
     async fn run(&mut self, mut outside: Outside, draw: &mut dyn Draw) {
+        let mut decoder = Decoder::default();
+        let mut typed = Vec::new();
+        // The person sees the console before the agents are started.
+        self.draw(draw, None);
         self.start(Role::Driver);
         self.start(Role::Peer);
         self.look_at_branch();
-        let mut decoder = Decoder::default();
-        let mut typed = Vec::new();
         self.redraw = true;
-        self.show(draw);
         while !self.is_over {
             let conducted = self.conductor.as_ref().and_then(Conductor::next_deadline);
             let due = [
                 self.app.next_deadline(),
                 decoder.next_deadline(),
                 self.frame_due(),
+                self.inflow_due(),
                 conducted,
             ];
             let due = due.into_iter().flatten().min();
             typed.clear();
-            self.batches.iter_mut().for_each(Vec::clear);
             let woken = self.wait(&mut outside, due, &mut typed).await;
             let now = self.clock.elapsed();
+            let is_output = matches!(woken, Woken::Child(_, Ok(News::Output)));
+            if !is_output && !matches!(woken, Woken::Typed | Woken::Drained | Woken::Time) {
+                // What it wrote before comes first.
+                self.take_inflow(None);
+            }
             match woken {
                 Woken::Stop | Woken::Gone => self.update(Event::Asked),
                 Woken::Typed => {
@@ -325,10 +335,15 @@ impl Inner<'_> {
             if due.is_some_and(|due| now >= due) {
                 self.update(Event::Woke);
             }
+            self.take_inflow(Some(now));
             self.conduct();
             self.show(draw);
             // Behind the drawing: the person does not wait for the disk.
             self.record();
+            if is_output {
+                // As long as there is output nobody asks the system whether a key came.
+                yield_now().await;
+            }
         }
     }
 
@@ -339,6 +354,7 @@ impl Inner<'_> {
         due: Option<Duration>,
         typed: &mut Vec<u8>,
     ) -> Woken {
+        let waits = self.waits().map(|(role, _)| role);
         let Self {
             outer,
             driver,
@@ -346,7 +362,7 @@ impl Inner<'_> {
             told,
             clock,
             is_away,
-            batches: [driver_batch, peer_batch],
+            inflow: [of_driver, of_peer],
             served,
             ..
         } = self;
@@ -365,8 +381,8 @@ impl Inner<'_> {
         };
         // The two children take turns, so that one that floods does not keep the other from being heard.
         let children = async {
-            let driver = next_of(driver, driver_batch);
-            let peer = next_of(peer, peer_batch);
+            let driver = next_of(driver, &mut of_driver.bytes, waits == Some(Role::Driver));
+            let peer = next_of(peer, &mut of_peer.bytes, waits == Some(Role::Peer));
             match served {
                 Role::Driver => tokio::select! {
                     biased;
@@ -395,6 +411,40 @@ impl Inner<'_> {
         }
     }
 
+    /// The pane whose output has to wait for the echo of a key in the other one, and until when.
+    fn waits(&self) -> Option<(Role, Duration)> {
+        let (role, since) = self.app.awaited_echo()?;
+        let until = since + PATIENCE;
+        (self.clock.elapsed() < until).then_some((role.other(), until))
+    }
+
+    /// When what the children wrote is to be taken.
+    fn inflow_due(&self) -> Option<Duration> {
+        let waits = self.waits();
+        let due = [Role::Driver, Role::Peer].into_iter().filter_map(|role| {
+            let until = waits.filter(|(waiting, _)| *waiting == role);
+            let due = self.inflow[role.at()].due();
+            due.into_iter().chain(until.map(|(_, until)| until)).max()
+        });
+        due.min()
+    }
+
+    /// Hands on what the children wrote, as far as it is due by now, or all of it.
+    pub(super) fn take_inflow(&mut self, by: Option<Duration>) {
+        for role in [Role::Driver, Role::Peer] {
+            let Some(due) = self.inflow[role.at()].due() else {
+                continue;
+            };
+            let is_echo = self.app.awaited_echo().is_some_and(|(of, _)| of == role);
+            let is_later = by.is_some_and(|now| {
+                now < due && !is_echo || self.waits().is_some_and(|(waiting, _)| waiting == role)
+            });
+            if !is_later {
+                self.take_output(role);
+            }
+        }
+    }
+
     /// When what changed is to be drawn.
     fn frame_due(&self) -> Option<Duration> {
         (self.redraw && self.can_draw()).then(|| self.drawn + FRAME)
@@ -409,24 +459,28 @@ impl Inner<'_> {
     fn show(&mut self, draw: &mut dyn Draw) {
         let now = self.clock.elapsed();
         let echo = self.app.take_echo();
+        // What changed before does not hold an echo up.
+        let has_more = self.redraw;
         self.redraw |= self.app.take_changed();
         if !self.redraw || !self.can_draw() {
             return;
         }
-        let is_due = now >= self.drawn + FRAME;
-        if echo.is_none() && !is_due {
-            return;
+        if echo.is_some() || now >= self.drawn + FRAME {
+            self.draw(draw, echo.filter(|_| has_more));
         }
+    }
+
+    /// Draws; `echo`: of the panes only this one.
+    fn draw(&mut self, draw: &mut dyn Draw, echo: Option<Role>) {
         let forget = std::mem::take(&mut self.forget);
         let mut out = std::mem::take(&mut self.frame);
         out.clear();
-        let echo = echo.filter(|_| !is_due);
         draw.draw(&mut self.app, forget, echo, &mut out);
         self.outer.queue(&out);
         self.frame = out;
         if echo.is_none() {
             self.redraw = false;
-            self.drawn = now;
+            self.drawn = self.clock.elapsed();
         }
     }
 
@@ -479,14 +533,7 @@ impl Inner<'_> {
     fn child_news(&mut self, role: Role, news: io::Result<News>) {
         self.served = role;
         match news {
-            Ok(News::Output) => {
-                self.unrecorded = Some((role, self.clock.elapsed()));
-                let batch = std::mem::take(&mut self.batches[usize::from(role == Role::Peer)]);
-                self.update_with(role, batch);
-                if role == self.app.focus {
-                    self.adapt_outer();
-                }
-            }
+            Ok(News::Output) => self.inflow[role.at()].note(self.clock.elapsed()),
             Ok(News::Ended(ended)) => self.exited(role, ended),
             Ok(News::Nothing) => {}
             Err(error) => {
@@ -498,9 +545,9 @@ impl Inner<'_> {
     }
 }
 
-async fn next_of(child: &mut Option<Child>, batch: &mut Vec<u8>) -> io::Result<News> {
+async fn next_of(child: &mut Option<Child>, batch: &mut Vec<u8>, waits: bool) -> io::Result<News> {
     match child {
-        Some(child) => child.next(batch).await,
-        None => pending().await,
+        Some(child) if !waits => child.next(batch).await,
+        _ => pending().await,
     }
 }

@@ -37,22 +37,29 @@ impl Inner<'_> {
     }
 
     /// Tells the state what a child wrote. What that comes to stands behind it in the recording.
-    pub(super) fn update_with(&mut self, role: Role, batch: Vec<u8>) {
+    pub(super) fn take_output(&mut self, role: Role) {
+        self.record();
         let now = self.clock.elapsed();
-        let effects = self.app.update(Event::Output(role, &batch), now);
-        self.batches[usize::from(role == Role::Peer)] = batch;
+        let empty = std::mem::take(&mut self.spare);
+        let bytes = self.inflow[role.at()].take(empty);
+        let effects = self.app.update(Event::Output(role, &bytes), now);
+        self.unrecorded = Some((role, now, bytes));
         self.carry_out(effects, now);
+        if role == self.app.focus {
+            self.adapt_outer();
+        }
     }
 
-    /// Records what was read of a child, at the time it was.
+    /// Records what a child wrote, at the time its screen had it.
     pub(super) fn record(&mut self) {
-        let Some((role, at)) = self.unrecorded.take() else {
+        let Some((role, at, mut bytes)) = self.unrecorded.take() else {
             return;
         };
         if let Some(recording) = self.child(role).map(|child| child.recording()) {
-            let batch = &self.batches[usize::from(role == Role::Peer)];
-            self.recorder.output(recording, at, batch);
+            self.recorder.output(recording, at, &bytes);
         }
+        bytes.clear();
+        self.spare = bytes;
     }
 
     fn perform(&mut self, effect: Effect, now: Duration) {
@@ -119,6 +126,8 @@ impl Inner<'_> {
     }
 
     fn restart(&mut self, role: Role) {
+        // What the old one wrote is not the new one's.
+        self.take_inflow(None);
         let Some(child) = self.drop_child(role) else {
             self.app.relaunch(role);
             return self.start(role);

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 
 use super::child::{Child, Grounds, Started};
 use super::conductor::Conductor;
+use super::inflow::Inflow;
 use crate::app::event::Branch;
 use crate::app::{App, Ended, Event, Role};
 use crate::cli::Options;
@@ -89,9 +90,11 @@ pub(super) struct Inner<'a> {
     /// Whose output was taken last.
     pub served: Role,
     /// What was read of the children.
-    pub batches: [Vec<u8>; 2],
-    /// Whose output is drawn and not recorded yet, and when it came.
-    pub unrecorded: Option<(Role, Duration)>,
+    pub inflow: [Inflow; 2],
+    /// Output that a screen has and that is not recorded yet: whose, and when it came.
+    pub unrecorded: Option<(Role, Duration, Vec<u8>)>,
+    /// Room for what is read next.
+    pub spare: Vec<u8>,
     /// Plays the demo.
     pub conductor: Option<Conductor>,
     /// The keyboard flags and mouse mode the outer terminal has.
@@ -143,8 +146,9 @@ impl<'a> Inner<'a> {
             drawn: Duration::ZERO,
             frame: Vec::new(),
             served: Role::Peer,
-            batches: [Vec::new(), Vec::new()],
+            inflow: Default::default(),
             unrecorded: None,
+            spare: Vec::new(),
             conductor: None,
             outer_modes: (KEY_FLAGS, 1, false),
         };
