@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codriver::app::layout::Layout;
-use codriver::app::{App, Bindings, Event, Opening, Role, Terminal};
+use codriver::app::{Alerts, App, Bindings, Event, Opening, Role, Terminal};
 use codriver::config::bundled_profile;
 use codriver::ui::Console;
 use criterion::Criterion;
@@ -60,7 +60,7 @@ impl Stage {
             layout: Layout::Auto,
             scrollback: 10_000,
             mouse: true,
-            alerts: false,
+            alerts: Alerts::Never,
             confined: "none".to_owned(),
             hint: false,
             terminal: Terminal::of("xterm-256color", "truecolor", false, true),
@@ -101,7 +101,7 @@ impl Stage {
         }
         self.out.clear();
         if self.app.take_changed() {
-            self.console.draw(&mut self.app, &mut self.out);
+            self.console.draw(&mut self.app, None, &mut self.out);
         }
         self.out.len()
     }
