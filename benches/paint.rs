@@ -18,8 +18,11 @@ use criterion::Criterion;
 /// Columns and rows of the outer terminal.
 const SIZE: (u16, u16) = (200, 50);
 
+/// What a child writes in a case, by the number of the frame.
+type Writes = fn(usize) -> Vec<u8>;
+
 /// What changes between two frames, by name.
-const CASES: [(&str, fn(usize) -> Vec<u8>); 4] = [
+const CASES: [(&str, Writes); 4] = [
     ("cell", |at| {
         vec![b'\r', b'a' + u8::try_from(at % 26).unwrap_or(0)]
     }),

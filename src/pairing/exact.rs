@@ -55,11 +55,19 @@ pub fn read_exact(text: &str, tag: Option<&str>) -> ExactReading {
         Some((at, word)) if word != Verdict::Agree || !ambiguous => Some((at, word)),
         _ => words.iter().copied().max_by_key(|&(_, word)| word),
     };
+    let other = |at: usize| {
+        let marker = marker(at).filter(|marker| marker.label == Label::Review);
+        marker.is_some_and(|marker| tag.is_some_and(|tag| marker.has_other_tag(tag)))
+    };
     let reason = match (last, deciding) {
         (None, _) => Some(Reason::Empty),
         (_, None) if start.is_none() => Some(Reason::NoMarker),
         (_, None) => Some(Reason::NoVerdict),
         (_, Some((_, Verdict::Agree))) if ends.is_none() => Some(Reason::NotLast),
+        // What stands below another round's tag is that round's.
+        (_, Some((at, Verdict::Agree))) if tagged && (from + 1..at).any(other) => {
+            Some(Reason::Doubtful)
+        }
         _ => None,
     };
     let head = start.as_ref().map(|(_, rest)| rest.as_str());
@@ -142,6 +150,20 @@ mod tests {
             (reading.verdict, reading.reason),
             (Verdict::Unparsed, Some(Reason::NoVerdict))
         );
+    }
+
+    #[test]
+    fn an_agree_below_another_rounds_tag_is_none() {
+        let text = "REVIEW: (k7q2) bad.\n\nEarlier:\n\nREVIEW: (m3xp) good\n\nVERDICT: AGREE";
+        let read = read_exact(text, Some("k7q2"));
+        assert_eq!(
+            (read.verdict, read.reason),
+            (Verdict::Unparsed, Some(Reason::Doubtful))
+        );
+        let fenced = "REVIEW: (k7q2) good.\n\n```\nREVIEW: (m3xp) bad\n```\n\nVERDICT: AGREE";
+        assert_eq!(read_exact(fenced, Some("k7q2")).verdict, Verdict::Agree);
+        let objected = text.replace("AGREE", "OBJECT");
+        assert_eq!(read_exact(&objected, Some("k7q2")).verdict, Verdict::Object);
     }
 
     #[test]

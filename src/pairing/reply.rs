@@ -428,12 +428,15 @@ struct Start {
 /// The marker lines of a reply.
 struct Found {
     starts: Vec<Start>,
+    /// Lines that begin what may be the reply of another round.
+    others: Vec<usize>,
     words: Vec<(usize, Verdict)>,
 }
 
 impl Found {
     fn gather(texts: &[Text], tag: Option<&str>) -> Self {
         let mut starts = Vec::new();
+        let mut others = Vec::new();
         let mut words = Vec::new();
         for (at, line) in texts.iter().enumerate() {
             let Some(marker) = Marker::parse(&line.text) else {
@@ -454,6 +457,9 @@ impl Found {
                 strip_tag(&next.text, tag?).map(|rest| (rest.to_owned(), 1))
             };
             let foreign = tag.is_some_and(|tag| marker.has_other_tag(tag));
+            if foreign {
+                others.push(at);
+            }
             let (tagged, (rest, skip)) = match here.or_else(below) {
                 Some(found) => (true, found),
                 None => (false, (marker.rest.clone(), 0)),
@@ -477,7 +483,11 @@ impl Found {
         {
             starts.retain(own);
         }
-        Self { starts, words }
+        Self {
+            starts,
+            others,
+            words,
+        }
     }
 
     /// Chooses the line at which the reply starts (interface.md 6.1).
@@ -571,6 +581,9 @@ impl Found {
         let end = End {
             ends: ends.map(|(_, word)| word),
             sure: ends.is_some_and(|(at, _)| !texts[at].doubtful),
+            // What stands below another round's tag is that round's, until the peer's own record tells otherwise.
+            other: start.is_some_and(|start| start.tagged)
+                && self.others.iter().any(|&at| at > from && at < last_line),
             failed: asked.failed || turn.failed(last_row),
             // Without the echo nothing but the tag tells this reply from an older one, and its start may be gone.
             cut: !tagged
@@ -637,7 +650,7 @@ impl Found {
         if end.ends.is_none() {
             return Some(Reason::NotLast);
         }
-        if !end.sure {
+        if !end.sure || end.other {
             return Some(Reason::Doubtful);
         }
         (untagged && asked.require != RequireTag::Never).then_some(Reason::Untagged)
@@ -650,6 +663,8 @@ struct End {
     ends: Option<Verdict>,
     /// Whether that line cannot be the wrapped end of a sentence.
     sure: bool,
+    /// Whether it stands below the beginning of another round's reply.
+    other: bool,
     /// Whether the turn failed.
     failed: bool,
     /// Whether the start of the reply may be gone from the screen.

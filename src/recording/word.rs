@@ -84,7 +84,7 @@ pub enum Reason {
     Empty,
     /// The turn ended in an error, an interruption or a crash.
     TurnFailed,
-    /// AGREE on a line that may be the wrapped end of a sentence.
+    /// AGREE that may be the wrapped end of a sentence, or another round's.
     Doubtful,
 }
 
@@ -119,7 +119,7 @@ impl Reason {
             Self::Incomplete => "part of the reply is not on the screen",
             Self::Empty => "the peer answered nothing",
             Self::TurnFailed => "the peer's turn ended in an error or was interrupted",
-            Self::Doubtful => "the AGREE may be the wrapped end of a sentence",
+            Self::Doubtful => "the AGREE may be the wrapped end of a sentence, or another round's",
         }
     }
 }
