@@ -18,11 +18,11 @@ use criterion::Criterion;
 /// Columns and rows of the outer terminal.
 const SIZE: (u16, u16) = (200, 50);
 
-/// What a child writes in a case, by the number of the frame.
-type Writes = fn(usize) -> Vec<u8>;
+/// What the driver writes before each frame.
+type Output = fn(usize) -> Vec<u8>;
 
 /// What changes between two frames, by name.
-const CASES: [(&str, Writes); 4] = [
+const CASES: [(&str, Output); 4] = [
     ("cell", |at| {
         vec![b'\r', b'a' + u8::try_from(at % 26).unwrap_or(0)]
     }),
@@ -92,7 +92,7 @@ impl Stage {
     }
 
     /// Output, and the frame that shows it, as the console's loop does it; gives how long it is.
-    fn frame(&mut self, output: fn(usize) -> Vec<u8>) -> usize {
+    fn frame(&mut self, output: Output) -> usize {
         self.at += 1;
         self.now += Duration::from_micros(10);
         let output = output(self.at);

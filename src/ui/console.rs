@@ -1,7 +1,5 @@
 //! The whole console: what of it changed is drawn, and painted.
 
-use ratatui::layout::Rect;
-
 use super::frame;
 use super::paint::{Caret, Painter};
 use super::pane;
@@ -108,9 +106,8 @@ impl Console {
             is_framed = true;
             self.places = Some(places);
             self.seen = [None, None];
-            let area = self.painter.frame().area();
             self.painter.frame().buffer.reset();
-            self.painter.frame().touch_area(area);
+            self.painter.frame().touch_all();
         }
         let is_covered = app.overlay.is_some() || (places.tables_float && app.tables.is_shown);
         if is_covered || self.was_covered {
@@ -187,7 +184,7 @@ impl Console {
         if let Some(Life::Failed(why)) = app.pane(role).map(|pane| &pane.life) {
             panel::failure(self.painter.frame(), area, why, &self.look);
         }
-        if seen.is_hint && (is_new || !damage.is_nothing()) {
+        if seen.is_hint && (is_new || is_scrolled || !damage.is_nothing()) {
             panel::hint(self.painter.frame(), area, app, &self.look);
         }
     }
@@ -197,7 +194,7 @@ impl Console {
         self.seen = [None, None];
         let frame = self.painter.frame();
         frame.buffer.reset();
-        frame.touch_area(Rect::new(0, 0, cols, rows));
+        frame.touch_all();
         let area = Area::new(0, 0, cols, rows);
         let (least, most) = SMALLEST;
         let lines = [

@@ -1,6 +1,6 @@
 //! The painter: a frame's cells → the bytes that bring the outer terminal from the last frame to this one.
 //!
-//! Only rows that say so are looked at, only cells that differ are written, and nothing is when nothing does. What is
+//! Only what says so is looked at, only cells that differ are written, and nothing is when nothing does. What is
 //! written is printable characters of cells and sequences of our own; nothing a child printed gets by.
 
 use std::io::Write as _;
@@ -41,14 +41,15 @@ pub struct Extra {
 /// Links kept by number; past that all are forgotten and drawn anew.
 const LINKS: usize = 2000;
 
-/// The cells of a frame, and the rows that were drawn anew.
+/// The cells of a frame, and the parts of rows that were drawn anew.
 #[derive(Debug)]
 pub struct Frame {
     /// The cells. The one behind a wide character belongs to it.
     pub buffer: Buffer,
     extras: Vec<Extra>,
     links: Vec<String>,
-    dirty: Vec<bool>,
+    /// Of each row, the columns that may look different: from the first to before the second.
+    dirty: Vec<(u16, u16)>,
 }
 
 impl Frame {
@@ -57,7 +58,7 @@ impl Frame {
             buffer: Buffer::empty(Rect::new(0, 0, cols, rows)),
             extras: vec![Extra::default(); usize::from(cols) * usize::from(rows)],
             links: Vec::new(),
-            dirty: vec![true; usize::from(rows)],
+            dirty: vec![(0, cols); usize::from(rows)],
         }
     }
 
@@ -69,7 +70,7 @@ impl Frame {
                 // Cells that stand keep their numbers and would lead elsewhere.
                 self.links.clear();
                 self.extras.iter_mut().for_each(|extra| extra.link = 0);
-                self.dirty.fill(true);
+                self.touch_all();
             }
             self.links.push(link.to_owned());
             self.links.len() - 1
@@ -77,34 +78,42 @@ impl Frame {
         u16::try_from(at + 1).unwrap_or(0)
     }
 
-    /// Says that a row was drawn anew.
-    pub fn touch(&mut self, row: u16) {
-        if let Some(dirty) = self.dirty.get_mut(usize::from(row)) {
-            *dirty = true;
+    /// Says that some columns of a row were drawn anew.
+    pub fn touch(&mut self, row: u16, from: u16, cols: u16) {
+        let to = from.saturating_add(cols).min(self.buffer.area.width);
+        if let Some(dirty) = self.dirty.get_mut(usize::from(row))
+            && from < to
+        {
+            *dirty = match *dirty {
+                (first, last) if first < last => (first.min(from), last.max(to)),
+                _ => (from, to),
+            };
         }
     }
 
-    /// Says that the rows of a rectangle were.
-    pub fn touch_area(&mut self, area: Rect) {
-        for row in area.top()..area.bottom() {
-            self.touch(row);
-        }
+    /// Says that all of it was.
+    pub fn touch_all(&mut self) {
+        let cols = self.buffer.area.width;
+        self.dirty.fill((0, cols));
     }
 
     /// The cells of a row from one column on, to be drawn, and what belongs to them beside. They count as plain.
     pub fn row_mut(&mut self, row: u16, from: u16, cols: u16) -> (&mut [Cell], &mut [Extra]) {
-        self.touch(row);
+        self.touch(row, from, cols);
+        let (cells, extras) = self.cells_mut(row, from, cols);
+        extras.fill(Extra::default());
+        (cells, extras)
+    }
+
+    /// The same as they are. Whoever changes one says so.
+    pub fn cells_mut(&mut self, row: u16, from: u16, cols: u16) -> (&mut [Cell], &mut [Extra]) {
         let width = self.buffer.area.width;
         let (from, to) = (from.min(width), from.saturating_add(cols).min(width));
         let begin = usize::from(row) * usize::from(width);
         let range = begin + usize::from(from)..begin + usize::from(to);
-        let cells = self
-            .buffer
-            .content
-            .get_mut(range.clone())
-            .unwrap_or_default();
+        let content = &mut self.buffer.content;
+        let cells = content.get_mut(range.clone()).unwrap_or_default();
         let extras = self.extras.get_mut(range).unwrap_or_default();
-        extras.fill(Extra::default());
         (cells, extras)
     }
 
@@ -216,7 +225,7 @@ impl Painter {
         self.drawn.reset();
         self.drawn_extras.fill(Extra::default());
         self.link = 0;
-        self.frame.dirty.fill(true);
+        self.frame.touch_all();
         self.pen = PLAIN;
         self.at = None;
         self.caret = None;
@@ -240,9 +249,10 @@ impl Painter {
         }
         let head = out.len();
         for row in 0..self.frame.area().height {
-            if std::mem::take(&mut self.frame.dirty[usize::from(row)]) {
+            let (from, to) = std::mem::take(&mut self.frame.dirty[usize::from(row)]);
+            if from < to {
                 let before = out.len();
-                self.paint_row(row, out);
+                self.paint_row(row, (usize::from(from), usize::from(to)), out);
                 rows += usize::from(out.len() > before);
             }
         }
@@ -267,11 +277,15 @@ impl Painter {
         debug_assert!(head >= begin);
     }
 
-    fn paint_row(&mut self, row: u16, out: &mut Vec<u8>) {
+    fn paint_row(&mut self, row: u16, (first, end): (usize, usize), out: &mut Vec<u8>) {
         let cols = usize::from(self.frame.area().width);
         let from = usize::from(row) * cols;
-        let mut col = 0;
-        while col < cols {
+        // A wide character is one with the cell behind it.
+        let is_half =
+            first > 0 && width_of(self.frame.buffer.content[from + first - 1].symbol()) == 2;
+        let mut col = first - usize::from(is_half);
+        // What is half written over may stand just behind the end.
+        while col < end || (col < cols && self.drawn.content[from + col].symbol() == UNKNOWN) {
             let cell = &self.frame.buffer.content[from + col];
             let width = width_of(cell.symbol());
             let wide = width == 2 && col + 1 < cols;
@@ -612,7 +626,7 @@ mod tests {
         });
         assert!(!pair.show(caret).is_empty());
         for row in 0..SIZE.1 {
-            pair.painter.frame().touch(row);
+            pair.painter.frame().touch(row, 0, SIZE.0);
         }
         assert_eq!(pair.show(caret), b"");
         pair.painter.frame().row_mut(2, 4, 1).0[0].set_symbol("x");

@@ -48,12 +48,8 @@ pub(super) fn draw_scrolled(
                 None => draw_row(frame, area, row, screen, std::iter::empty()),
             },
         }
-        let cells = &mut frame.buffer.content;
-        let width = usize::from(frame.buffer.area.width);
-        let from = usize::from(area.row + row) * width + usize::from(area.col);
-        let Some(cells) = cells.get_mut(from..from + usize::from(area.cols)) else {
-            continue;
-        };
+        frame.touch(area.row + row, area.col, area.cols);
+        let (cells, _) = frame.cells_mut(area.row + row, area.col, area.cols);
         for (at, hit) in scroll.hits.iter().enumerate() {
             if hit.row == number {
                 let look = if scroll.hit == Some(at) {
@@ -80,7 +76,7 @@ fn mark(cells: &mut [Cell], from: u16, to: u16, look: ratatui::style::Style) {
     }
 }
 
-/// Draws the cells of one row of a screen; blanks behind them.
+/// Draws the cells of one row of a screen; blanks behind them. Only what is different then is painted.
 fn draw_row<'s>(
     frame: &mut Frame,
     area: Area,
@@ -89,8 +85,13 @@ fn draw_row<'s>(
     of_screen: impl Iterator<Item = Shown<'s>>,
 ) {
     let mut linked: Vec<(usize, usize, LinkId)> = Vec::new();
-    let (cells, extras) = frame.row_mut(area.row + row, area.col, area.cols);
-    let mut next = 0;
+    let (cells, extras) = frame.cells_mut(area.row + row, area.col, area.cols);
+    let (mut next, mut first, mut last) = (0, usize::MAX, 0);
+    let mut change = |from: usize, to: usize| (first, last) = (first.min(from), last.max(to));
+    if extras.iter().any(|extra| *extra != Extra::default()) {
+        extras.fill(Extra::default());
+        change(0, cells.len());
+    }
     for cell in of_screen {
         let col = usize::from(cell.col);
         if col >= cells.len() {
@@ -103,20 +104,32 @@ fn draw_row<'s>(
         } else {
             cell.text
         };
-        put(&mut cells[col], text, cell.style);
+        let mut is_new = put(&mut cells[col], text, cell.style);
         if cell.extra != screen::Extra::default() {
             let extra = cell.extra;
+            is_new = true;
             beyond(&mut cells[col], &mut extras[col], &extra);
             if let Some(link) = extra.link {
                 linked.push((col, width, link));
             }
         }
         if width == 2 && col + 1 < cells.len() {
-            behind(&mut cells[col + 1]);
+            is_new |= behind(&mut cells[col + 1]);
         }
         next = (col + width).min(cells.len());
+        if is_new {
+            change(col, next);
+        }
     }
-    cells[next..].iter_mut().for_each(Cell::reset);
+    for (at, cell) in cells.iter_mut().enumerate().skip(next) {
+        if *cell != Cell::EMPTY {
+            cell.reset();
+            change(at, at + 1);
+        }
+    }
+    let column = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+    let from = area.col.saturating_add(column(first));
+    frame.touch(area.row + row, from, column(last.saturating_sub(first)));
     for (col, width, link) in linked {
         let Some(link) = screen.link(link) else {
             continue;
@@ -128,11 +141,7 @@ fn draw_row<'s>(
             .unwrap_or_default();
         let number = frame.link(&format!("{id};{}", link.uri));
         for at in col..col + width {
-            frame.set_link(
-                area.row + row,
-                area.col + u16::try_from(at).unwrap_or(u16::MAX),
-                number,
-            );
+            frame.set_link(area.row + row, area.col + column(at), number);
         }
     }
 }
@@ -153,13 +162,24 @@ fn beyond(cell: &mut Cell, extra: &mut Extra, look: &screen::Extra) {
     cell.modifier.set(Modifier::CROSSED_OUT, look.strike);
 }
 
-/// The second half of a wide character.
-fn behind(cell: &mut Cell) {
-    cell.reset();
-    cell.set_symbol("");
+/// The second half of a wide character; tells whether it is different.
+fn behind(cell: &mut Cell) -> bool {
+    let mut half = Cell::EMPTY;
+    half.set_symbol("");
+    let is_new = *cell != half;
+    *cell = half;
+    is_new
 }
 
-fn put(cell: &mut Cell, text: &str, style: Style) {
+/// Puts a character into a cell; tells whether it is different.
+fn put(cell: &mut Cell, text: &str, style: Style) -> bool {
+    let (fg, bg, modifier) = (color(style.fg), color(style.bg), modifier(style));
+    let is_same = cell.symbol() == text
+        && (cell.fg, cell.bg, cell.modifier) == (fg, bg, modifier)
+        && cell.underline_color == Color::Reset;
+    if is_same {
+        return false;
+    }
     // One plain character of a plain cell is by far the most frequent.
     match text.as_bytes() {
         [byte @ 0x20..=0x7e] => cell.set_char(char::from(*byte)),
@@ -171,10 +191,11 @@ fn put(cell: &mut Cell, text: &str, style: Style) {
                 .collect::<String>(),
         ),
     };
-    cell.fg = color(style.fg);
-    cell.bg = color(style.bg);
+    cell.fg = fg;
+    cell.bg = bg;
     cell.underline_color = Color::Reset;
-    cell.modifier = modifier(style);
+    cell.modifier = modifier;
+    true
 }
 
 fn is_safe(text: &str) -> bool {
