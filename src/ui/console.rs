@@ -159,7 +159,10 @@ impl Console {
             area,
             size: pane.screen.size(),
             is_scrolled,
-            is_hint: shows_hint && role == Role::Peer && pane.life == Life::Starting,
+            is_hint: shows_hint
+                && role == Role::Peer
+                && pane.life == Life::Starting
+                && !is_scrolled,
         };
         // A window stretched for a reading shows what it did before.
         let hidden = pane.hidden_rows(area.rows);

@@ -435,3 +435,16 @@ fn an_explanation_follows_what_it_explains() {
         "{shown}"
     );
 }
+
+#[test]
+fn a_pane_that_is_scrolled_up_shows_its_rows_and_no_hint() {
+    let mut stage = Stage::open(Opening {
+        hint: true,
+        ..opening((120, 40))
+    });
+    assert!(stage.shown().contains("reads along and reviews"));
+    stage.type_in(b"\x1b[<64;80;3M");
+    assert!(!stage.shown().contains("reads along and reviews"));
+    stage.type_in(b"q");
+    assert!(stage.shown().contains("reads along and reviews"));
+}

@@ -139,6 +139,23 @@ fn happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
+/// What of it is drawn then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Draws {
+    Nothing,
+    Echo(Role),
+    All,
+}
+
+fn draws() -> impl Strategy<Value = Draws> {
+    prop_oneof![
+        2 => Just(Draws::Nothing),
+        1 => Just(Draws::Echo(Role::Driver)),
+        1 => Just(Draws::Echo(Role::Peer)),
+        3 => Just(Draws::All),
+    ]
+}
+
 /// Has it happen.
 fn happen(stage: &mut Stage, what: &Happening) -> Result<(), Box<dyn std::error::Error>> {
     match what {
@@ -177,7 +194,7 @@ proptest! {
 
     #[test]
     fn what_is_painted_piece_by_piece_is_what_is_painted_anew(
-        happenings in proptest::collection::vec((happening(), any::<bool>()), 1..50),
+        happenings in proptest::collection::vec((happening(), draws()), 1..50),
         sync: bool,
     ) {
         let mut start = opening((110, 34));
@@ -187,12 +204,14 @@ proptest! {
         stage.start_driver();
         for (what, draws) in &happenings {
             prop_assert!(happen(&mut stage, what).is_ok());
-            if *draws {
-                stage.draw();
+            match draws {
+                Draws::All => stage.draw(),
+                Draws::Echo(role) => stage.draw_echo(*role),
+                Draws::Nothing => {}
             }
             // While an answer is read the pane keeps its old picture.
             let reads = stage.app.asking.as_ref().is_some_and(codriver::app::Asking::is_reading);
-            if *draws && !reads {
+            if *draws == Draws::All && !reads {
                 let anew = stage.shown_anew();
                 similar(&stage.shown(), &anew, what)?;
             }

@@ -42,6 +42,8 @@ pub(crate) struct Stage {
     screen: Screen,
     decoder: Decoder,
     peer: Option<Agent>,
+    /// Only the answer to a key was drawn.
+    is_owed: bool,
     /// What the console wanted done.
     pub(crate) effects: Vec<Effect>,
 }
@@ -57,6 +59,7 @@ impl Stage {
             screen: Screen::new(Size::new(cols, rows), 0),
             decoder: Decoder::default(),
             peer: None,
+            is_owed: false,
             effects: Vec::new(),
         }
     }
@@ -181,11 +184,23 @@ impl Stage {
             // An answer of the terminal has all of it drawn.
             self.type_in(b"\x1b[?62c");
         }
-        if self.app.take_changed() {
-            let mut out = Vec::new();
-            self.console.draw(&mut self.app, None, &mut out);
-            self.screen.feed(&out, self.now);
+        if self.app.take_changed() | std::mem::take(&mut self.is_owed) {
+            self.paint(None);
         }
+    }
+
+    /// Draws the answer to a key, as the loop does between two frames; the rest is owed.
+    pub(crate) fn draw_echo(&mut self, role: Role) {
+        if self.app.take_changed() | self.is_owed {
+            self.paint(Some(role));
+            self.is_owed = true;
+        }
+    }
+
+    fn paint(&mut self, echo: Option<Role>) {
+        let mut out = Vec::new();
+        self.console.draw(&mut self.app, echo, &mut out);
+        self.screen.feed(&out, self.now);
     }
 
     /// What the terminal shows: its rows, the styles in them, and the cursor.
