@@ -3,6 +3,7 @@
 //! `console` draws what changed: `pane` the agents' screens, `frame` what stands around them, `panel` what lies over
 //! them, all into the cells of a ratatui buffer; `paint` writes the cells that differ.
 
+mod cluster;
 mod console;
 mod depth;
 mod frame;

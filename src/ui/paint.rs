@@ -9,9 +9,9 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
+use super::cluster;
 use super::depth::nearest;
 use crate::app::{Abilities, Depth};
-use crate::screen;
 
 /// Stands in the copy of what is drawn for a cell of which nothing is known.
 const UNKNOWN: &str = "\u{0}";
@@ -62,8 +62,11 @@ impl Frame {
         }
     }
 
-    /// The number of a link, which is `id;uri` as OSC 8 has it. It is text without controls.
+    /// The number of a link, which is `id;uri` as OSC 8 has it: printable ASCII, or there is none.
     pub fn link(&mut self, link: &str) -> u16 {
+        if !link.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return 0;
+        }
         let at = self.links.iter().rposition(|known| known == link);
         let at = at.unwrap_or_else(|| {
             if self.links.len() >= LINKS {
@@ -287,7 +290,7 @@ impl Painter {
         // What is half written over may stand just behind the end.
         while col < end || (col < cols && self.drawn.content[from + col].symbol() == UNKNOWN) {
             let cell = &self.frame.buffer.content[from + col];
-            let width = width_of(cell.symbol());
+            let width = cluster::width(cell.symbol());
             let wide = width == 2 && col + 1 < cols;
             let extra = self.frame.extras[from + col];
             let is_same = *cell == self.drawn.content[from + col]
@@ -301,7 +304,8 @@ impl Painter {
                 self.put(&cell, extra, width, place, out);
                 self.drawn_extras[from + col] = extra;
                 // Half of what was written over is left: nobody knows what the terminal makes of it.
-                if last + 1 < cols && width_of(self.drawn.content[from + last].symbol()) == 2 {
+                if last + 1 < cols && cluster::width(self.drawn.content[from + last].symbol()) == 2
+                {
                     self.drawn.content[from + last + 1].set_symbol(UNKNOWN);
                 }
                 self.drawn.content[from + col] = cell;
@@ -327,16 +331,15 @@ impl Painter {
         self.restyle(pen_of(cell, extra), out);
         self.relink(extra.link, out);
         let symbol = cell.symbol();
-        // An empty one is half of a wide character that is no longer there.
         let is_last = u32::from(col) + 1 == u32::from(self.frame.area().width);
-        match symbol {
-            "" => out.push(b' '),
-            _ if width == 2 && is_last => out.push(b' '),
-            symbol => out.extend_from_slice(symbol.as_bytes()),
+        match width {
+            // There is no room for it.
+            2 if is_last => out.push(b' '),
+            _ => out.extend_from_slice(cluster::written(symbol, true).as_bytes()),
         }
         let next = col + if width == 2 { 2 } else { 1 };
-        // Terminals do not agree on the width of what is more than one character, nor on where the last column ends.
-        let is_sure = symbol.len() <= 1 || symbol.chars().nth(1).is_none();
+        // Terminals do not agree on where the last column ends.
+        let is_sure = cluster::is_sure(symbol);
         self.at = (is_sure && next < self.frame.area().width).then_some((next, row));
     }
 
@@ -441,15 +444,6 @@ impl Painter {
     }
 }
 
-fn width_of(symbol: &str) -> usize {
-    match symbol.len() {
-        0 | 1 => 1,
-        _ => screen::columns(symbol)
-            .next()
-            .map_or(1, |(.., width)| usize::from(width)),
-    }
-}
-
 fn color(color: Color, base: u8, out: &mut Vec<u8>) {
     let named = |at: u8| match at {
         0..=7 => base + at,
@@ -512,6 +506,15 @@ mod tests {
             out
         }
 
+        /// Puts text into the cells of a row; blanks behind.
+        fn write(&mut self, row: u16, symbols: &[&str]) {
+            let (cells, _) = self.painter.frame().row_mut(row, 0, SIZE.0);
+            cells.iter_mut().for_each(Cell::reset);
+            for (cell, symbol) in cells.iter_mut().zip(symbols) {
+                cell.set_symbol(symbol);
+            }
+        }
+
         /// Text and style of each cell as the terminal shows it, and as the frame has it.
         fn pictures(&self) -> [Vec<String>; 2] {
             let shown = (0..SIZE.1).map(|row| {
@@ -527,7 +530,7 @@ mod tests {
                 let mut text = String::new();
                 while col < SIZE.0 {
                     let cell = &frame[(col, row)];
-                    let wide = width_of(cell.symbol()) == 2;
+                    let wide = cluster::width(cell.symbol()) == 2;
                     let symbol = match cell.symbol() {
                         "" => " ",
                         _ if wide && col + 1 == SIZE.0 => " ",
@@ -601,11 +604,11 @@ mod tests {
                     cell.bg = bg;
                     cell.modifier.set(Modifier::BOLD, bold);
                     cell.modifier.set(Modifier::REVERSED, reverse);
-                    if width_of(symbol) == 2 && col < last {
+                    if cluster::width(symbol) == 2 && col < last {
                         cells[col + 1].reset();
                         cells[col + 1].set_symbol("");
                     }
-                    if col > 0 && width_of(cells[col - 1].symbol()) == 2 {
+                    if col > 0 && cluster::width(cells[col - 1].symbol()) == 2 {
                         cells[col - 1].reset();
                     }
                 }
@@ -666,6 +669,38 @@ mod tests {
         assert_eq!(out, wanted);
         let cell = pair.screen.row_cells(0).next().map(|cell| cell.extra);
         assert!(cell.is_some_and(|extra| extra.overline && extra.link.is_some()));
+    }
+
+    #[test]
+    fn nothing_but_printable_text_of_cells_is_written() {
+        let mut pair = Pair::new(Abilities::default());
+        let unseen = [
+            "\u{1b}",
+            "\u{9b}",
+            "a\u{202e}",
+            "\u{7}",
+            "\n",
+            "x\u{200b}\u{feff}",
+        ];
+        pair.write(0, &unseen);
+        let out = String::from_utf8_lossy(&pair.show(None)).replace("\u{1b}[", "");
+        let is_bad = |c: &char| c.is_control() || matches!(c, '\u{202e}' | '\u{200b}' | '\u{feff}');
+        assert_eq!(out.chars().find(is_bad), None, "{out:?}");
+        assert_eq!(pair.painter.frame().link(";https://a\u{1b}[2Jb"), 0);
+    }
+
+    #[test]
+    fn an_accent_alone_joins_no_other_cell() {
+        let mut pair = Pair::new(Abilities::default());
+        pair.write(0, &["a", "\u{301}", "c"]);
+        pair.show(None);
+        let cells: Vec<_> = pair
+            .screen
+            .row_cells(0)
+            .map(|cell| cell.text)
+            .take(3)
+            .collect();
+        assert_eq!(cells, ["a", " \u{301}", "c"]);
     }
 
     #[test]

@@ -183,30 +183,13 @@ fn put(cell: &mut Cell, text: &str, style: Style) -> bool {
     // One plain character of a plain cell is by far the most frequent.
     match text.as_bytes() {
         [byte @ 0x20..=0x7e] => cell.set_char(char::from(*byte)),
-        _ if is_safe(text) => cell.set_symbol(text),
-        _ => cell.set_symbol(
-            &text
-                .chars()
-                .filter(|char| !is_unsafe(*char))
-                .collect::<String>(),
-        ),
+        _ => cell.set_symbol(text),
     };
     cell.fg = fg;
     cell.bg = bg;
     cell.underline_color = Color::Reset;
     cell.modifier = modifier;
     true
-}
-
-fn is_safe(text: &str) -> bool {
-    !text.chars().any(is_unsafe)
-}
-
-/// Controls and what turns the direction of text: the emulator keeps neither in a cell of its own, and neither may
-/// reach the outer terminal.
-fn is_unsafe(char: char) -> bool {
-    char.is_control()
-        || matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn color(color: screen::Color) -> Color {
