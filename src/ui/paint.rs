@@ -303,10 +303,12 @@ impl Painter {
                 let place = (u16::try_from(col).unwrap_or(u16::MAX), row);
                 self.put(&cell, extra, width, place, out);
                 self.drawn_extras[from + col] = extra;
-                // Half of what was written over is left: nobody knows what the terminal makes of it.
-                if last + 1 < cols && cluster::width(self.drawn.content[from + last].symbol()) == 2
-                {
-                    self.drawn.content[from + last + 1].set_symbol(UNKNOWN);
+                let reaches = |cell: &Cell| !cluster::is_sure(cell.symbol());
+                let [old, new] = [&self.drawn.content[from + col], &cell].map(reaches);
+                let is_half = cluster::width(self.drawn.content[from + last].symbol()) == 2;
+                // Half of what was written over is left, or more was written over than the emulator counts.
+                if is_half || old || new {
+                    self.doubt(row, last + 1);
                 }
                 self.drawn.content[from + col] = cell;
                 if wide {
@@ -331,16 +333,39 @@ impl Painter {
         self.restyle(pen_of(cell, extra), out);
         self.relink(extra.link, out);
         let symbol = cell.symbol();
-        let is_last = u32::from(col) + 1 == u32::from(self.frame.area().width);
-        match width {
-            // There is no room for it.
-            2 if is_last => out.push(b' '),
-            _ => out.extend_from_slice(cluster::written(symbol, true).as_bytes()),
+        let cols = self.frame.area().width;
+        let width: u16 = if width == 2 { 2 } else { 1 };
+        // There is no room for a wide one in the last column.
+        let (text, is_sure) = match col + width > cols {
+            true => (" ".into(), true),
+            false => (cluster::written(symbol, true), cluster::is_sure(symbol)),
+        };
+        if !is_sure {
+            // A terminal that takes it for narrower leaves nothing of what was there.
+            out.extend_from_slice(&b"  "[..usize::from(width)]);
+            self.at = None;
+            self.go(col, row, out);
         }
-        let next = col + if width == 2 { 2 } else { 1 };
-        // Terminals do not agree on where the last column ends.
-        let is_sure = cluster::is_sure(symbol);
-        self.at = (is_sure && next < self.frame.area().width).then_some((next, row));
+        out.extend_from_slice(text.as_bytes());
+        // Terminals do not agree on where the last column ends, either.
+        let next = col + width;
+        self.at = (is_sure && next < cols).then_some((next, row));
+    }
+
+    /// Notes that nobody knows what the terminal shows from a cell on, as far as what was drawn there may reach.
+    fn doubt(&mut self, row: u16, col: usize) {
+        let cols = usize::from(self.frame.area().width);
+        let begin = usize::from(row) * cols;
+        let Some(cells) = self.drawn.content.get_mut(begin + col..begin + cols) else {
+            return;
+        };
+        for cell in cells {
+            let reaches = cluster::width(cell.symbol()) == 2 || !cluster::is_sure(cell.symbol());
+            cell.set_symbol(UNKNOWN);
+            if !reaches {
+                break;
+            }
+        }
     }
 
     fn go(&mut self, col: u16, row: u16, out: &mut Vec<u8>) {
@@ -545,6 +570,71 @@ mod tests {
         }
     }
 
+    /// A terminal that counts columns its own way and knows of cursor moves alone.
+    struct Other {
+        width: fn(char) -> usize,
+        /// The cells of the first row; nothing stands in the second half of a wide character.
+        cells: Vec<String>,
+        col: usize,
+    }
+
+    impl Other {
+        fn new(width: fn(char) -> usize) -> Self {
+            Self {
+                width,
+                cells: vec![" ".to_owned(); usize::from(SIZE.0)],
+                col: 0,
+            }
+        }
+
+        fn feed(&mut self, bytes: &[u8]) {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let mut chars = text.chars();
+            while let Some(char) = chars.next() {
+                if char == '\u{1b}' {
+                    let mut sequence = String::new();
+                    while !sequence.ends_with(|c: char| c.is_ascii_alphabetic()) {
+                        sequence.extend(chars.next());
+                    }
+                    self.obey(sequence.trim_start_matches('['));
+                } else {
+                    self.print(char);
+                }
+            }
+        }
+
+        fn obey(&mut self, sequence: &str) {
+            let (args, last) = sequence.split_at(sequence.len() - 1);
+            let number = |at: usize| args.split(';').nth(at).and_then(|arg| arg.parse().ok());
+            match last {
+                "H" if number(0) == Some(1) => self.col = number(1).unwrap_or(1) - 1,
+                // What stands in other rows is not looked at.
+                "H" => self.col = usize::from(SIZE.0),
+                "C" => self.col += number(0).unwrap_or(1),
+                _ => {}
+            }
+        }
+
+        fn print(&mut self, char: char) {
+            let (col, width) = (self.col, (self.width)(char));
+            if width == 0 || col + width > self.cells.len() {
+                return;
+            }
+            for at in col..col + width {
+                // Half of a wide character is a blank.
+                if self.cells[at].is_empty() {
+                    self.cells[at - 1] = " ".to_owned();
+                }
+                if self.cells.get(at + 1).is_some_and(String::is_empty) {
+                    self.cells[at + 1] = " ".to_owned();
+                }
+                self.cells[at] = String::new();
+            }
+            self.cells[col] = char.to_string();
+            self.col += width;
+        }
+    }
+
     fn style_of(cell: &Cell) -> screen::Style {
         let color = |color| match color {
             Color::Rgb(r, g, b) => screen::Color::Rgb(r, g, b),
@@ -568,7 +658,10 @@ mod tests {
             Just("世"),
             Just("─"),
             Just(" "),
-            Just("❤\u{fe0f}")
+            Just("❤\u{fe0f}"),
+            Just("☺"),
+            Just("👩\u{200d}"),
+            Just("e\u{301}"),
         ]
     }
 
@@ -615,6 +708,56 @@ mod tests {
                 pair.show(None);
                 let [shown, wished] = pair.pictures();
                 prop_assert_eq!(shown, wished);
+            }
+        }
+    }
+
+    fn narrow(char: char) -> usize {
+        match char {
+            '\u{fe0f}' => 0,
+            '世' => 2,
+            _ => 1,
+        }
+    }
+
+    fn wide(char: char) -> usize {
+        if matches!(char, '☺' | '❤') {
+            2
+        } else {
+            narrow(char)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_terminals_agree_on_stands_in_its_place_on_each_of_them(
+            frames in proptest::collection::vec(
+                proptest::collection::vec(
+                    proptest::sample::select(vec!["a", "b", "世", "☺", "❤\u{fe0f}", " "]),
+                    usize::from(SIZE.0),
+                ),
+                1..6,
+            ),
+            is_wide: bool,
+        ) {
+            let mut pair = Pair::new(Abilities::default());
+            let mut other = Other::new(if is_wide { wide } else { narrow });
+            for frame in frames {
+                let mut row: Vec<&str> = Vec::new();
+                for symbol in frame {
+                    row.push(symbol);
+                    row.extend((cluster::width(symbol) == 2).then_some(""));
+                }
+                row.truncate(usize::from(SIZE.0));
+                pair.write(0, &row);
+                other.feed(&pair.show(None));
+                for (col, symbol) in row.iter().enumerate() {
+                    let is_cut = cluster::width(symbol) == 2 && col + 1 == row.len();
+                    if cluster::is_sure(symbol) && !symbol.is_empty() {
+                        let wanted = if is_cut { " " } else { symbol };
+                        prop_assert_eq!(&other.cells[col], wanted, "{:?} {:?}", row, other.cells);
+                    }
+                }
             }
         }
     }
@@ -687,6 +830,32 @@ mod tests {
         let is_bad = |c: &char| c.is_control() || matches!(c, '\u{202e}' | '\u{200b}' | '\u{feff}');
         assert_eq!(out.chars().find(is_bad), None, "{out:?}");
         assert_eq!(pair.painter.frame().link(";https://a\u{1b}[2Jb"), 0);
+    }
+
+    #[test]
+    fn what_a_terminal_takes_for_narrower_leaves_nothing_behind() {
+        let mut pair = Pair::new(Abilities::default());
+        let mut other = Other::new(|char| usize::from(char != '\u{fe0f}'));
+        pair.write(0, &["a", "b", "c", "d"]);
+        other.feed(&pair.show(None));
+        pair.write(0, &["a", "❤\u{fe0f}", "", "d"]);
+        other.feed(&pair.show(None));
+        assert_eq!(other.cells[..4], ["a", "❤", " ", "d"]);
+    }
+
+    #[test]
+    fn what_a_terminal_takes_for_wider_shifts_and_hides_nothing() {
+        let mut pair = Pair::new(Abilities::default());
+        let mut other = Other::new(|char| if char == '☺' { 2 } else { 1 });
+        pair.write(0, &["☺", "b", "c", "d"]);
+        other.feed(&pair.show(None));
+        assert_eq!(other.cells[1..4], ["b", "c", "d"]);
+        pair.write(0, &["a", "☺", "c", "d"]);
+        other.feed(&pair.show(None));
+        assert_eq!(other.cells[2..4], ["c", "d"]);
+        pair.write(0, &["a", "b", "c", "d"]);
+        other.feed(&pair.show(None));
+        assert_eq!(other.cells[..4], ["a", "b", "c", "d"]);
     }
 
     #[test]

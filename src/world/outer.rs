@@ -17,10 +17,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// Flags of the kitty protocol that are in force from the beginning: keys are told apart (1), with what Shift makes of
 /// them and their place on the standard layout (4).
 pub const KEY_FLAGS: u8 = 5;
-/// Puts the terminal into the console's hands: its own screen, pastes and the focus told, keys told apart.
-const ENTER: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[?1004h\x1b[>5u\x1b[>4;1m\x1b[?25l";
+/// Puts the terminal into the console's hands: its own screen, nothing wrapped where it counts columns in another way,
+/// pastes and the focus told, keys told apart.
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[?1004h\x1b[>5u\x1b[>4;1m\x1b[?25l";
 /// Gives it back, whatever was switched on meanwhile.
-const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<1u\x1b[>4;0m\x1b[0m\x1b[0 q\x1b[?25h\x1b[?1049l";
+const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<1u\x1b[>4;0m\x1b[0m\x1b[0 q\x1b[?25h\x1b[?7h\x1b[?1049l";
 /// Presses, releases and drags of the mouse, in decimal.
 const MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 /// What is asked of it: colours, those of its palette too, keyboard flags, name, synchronized frames, the size of a
