@@ -283,12 +283,17 @@ impl Painter {
     fn paint_row(&mut self, row: u16, (first, end): (usize, usize), out: &mut Vec<u8>) {
         let cols = usize::from(self.frame.area().width);
         let from = usize::from(row) * cols;
-        // A wide character is one with the cell behind it.
-        let is_half =
-            first > 0 && width_of(self.frame.buffer.content[from + first - 1].symbol()) == 2;
-        let mut col = first - usize::from(is_half);
-        // What is half written over may stand just behind the end.
-        while col < end || (col < cols && self.drawn.content[from + col].symbol() == UNKNOWN) {
+        // Where a character may reach into the next cell, or a terminal may count columns its own way, the whole row is
+        // looked at.
+        let is_plain = |cells: &[Cell]| cells.iter().all(|cell| cell.symbol().len() == 1);
+        let row_of = from..from + cols;
+        let (mut col, end) = match is_plain(&self.frame.buffer.content[row_of.clone()])
+            && is_plain(&self.drawn.content[row_of])
+        {
+            true => (first, end),
+            false => (0, cols),
+        };
+        while col < end {
             let cell = &self.frame.buffer.content[from + col];
             let width = cluster::width(cell.symbol());
             let wide = width == 2 && col + 1 < cols;
