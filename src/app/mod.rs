@@ -359,16 +359,23 @@ impl App {
 
     /// Whether something that is drawn is different since the last call, or since the frame was last taken.
     pub fn take_changed(&mut self) -> bool {
-        let mut changed = self.is_changed;
+        let mut is_drawn = false;
         for role in [Role::Driver, Role::Peer] {
             let shown = self
                 .places
                 .is_some_and(|places| !places.of(role).screen.is_empty());
-            if let Some(pane) = self.pane_mut(role) {
-                changed |= pane.take_drawn() && shown;
+            let scroll = self.scroll.as_ref();
+            // The title of a pane that is scrolled up counts the rows below.
+            let is_counted = scroll.is_some_and(|scroll| scroll.role == role);
+            if let Some(pane) = self.pane_mut(role)
+                && pane.take_drawn()
+                && shown
+            {
+                is_drawn = true;
+                self.is_changed |= is_counted;
             }
         }
-        changed
+        self.is_changed || is_drawn
     }
 
     /// The pane in which the answer to a key is awaited, and since when.
@@ -426,12 +433,7 @@ impl App {
         for signal in signals {
             self.signal(role, signal, out);
         }
-        // The title of a pane that is scrolled up counts the rows below.
-        let is_scrolled = self
-            .scroll
-            .as_ref()
-            .is_some_and(|scroll| scroll.role == role);
-        self.is_changed |= was_starting || changes.title || changes.state || is_scrolled;
+        self.is_changed |= was_starting || changes.title || changes.state;
         if role == Role::Peer {
             self.look(out);
         }

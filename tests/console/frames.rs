@@ -419,6 +419,14 @@ fn rows_that_arrive_below_a_scrolled_pane_are_counted() {
         "{}",
         title(&mut stage)
     );
+    // A frame that is never ended comes by the time.
+    stage.output(Role::Driver, "\x1b[?2026h\r\n");
+    stage.pass(5000);
+    assert!(
+        title(&mut stage).contains("scrolled 6 │"),
+        "{}",
+        title(&mut stage)
+    );
 }
 
 #[test]
