@@ -10,6 +10,7 @@ mod frame;
 mod paint;
 mod pane;
 mod panel;
+mod pen;
 mod text;
 mod theme;
 

@@ -7,11 +7,10 @@ use std::io::Write as _;
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier};
 
 use super::cluster;
-use super::depth::nearest;
-use crate::app::{Abilities, Depth};
+use super::pen::Pen;
+use crate::app::Abilities;
 
 /// Stands in the copy of what is drawn for a cell of which nothing is known.
 const UNKNOWN: &str = "\u{0}";
@@ -134,29 +133,6 @@ impl Frame {
     }
 }
 
-/// How cells are drawn at the moment.
-type Pen = (Color, Color, Color, Modifier, u8, bool);
-
-fn pen_of(cell: &Cell, extra: Extra) -> Pen {
-    (
-        cell.fg,
-        cell.bg,
-        cell.underline_color,
-        cell.modifier,
-        extra.underline,
-        extra.overline,
-    )
-}
-
-const PLAIN: Pen = (
-    Color::Reset,
-    Color::Reset,
-    Color::Reset,
-    Modifier::empty(),
-    0,
-    false,
-);
-
 /// Paints one terminal.
 #[derive(Debug)]
 pub struct Painter {
@@ -188,7 +164,7 @@ impl Painter {
             drawn_extras: vec![Extra::default(); usize::from(cols) * usize::from(rows)],
             link: 0,
             is_new: true,
-            pen: PLAIN,
+            pen: Pen::PLAIN,
             at: None,
             caret: None,
             shape: None,
@@ -229,7 +205,7 @@ impl Painter {
         self.drawn_extras.fill(Extra::default());
         self.link = 0;
         self.frame.touch_all();
-        self.pen = PLAIN;
+        self.pen = Pen::PLAIN;
         self.at = None;
         self.caret = None;
         self.shape = None;
@@ -261,7 +237,7 @@ impl Painter {
         }
         let is_drawn = out.len() > begin;
         if is_drawn {
-            self.restyle(PLAIN, out);
+            self.restyle(Pen::PLAIN, out);
             self.relink(0, out);
         }
         self.place(caret, is_drawn, out);
@@ -335,7 +311,7 @@ impl Painter {
         out: &mut Vec<u8>,
     ) {
         self.go(col, row, out);
-        self.restyle(pen_of(cell, extra), out);
+        self.restyle(Pen::of(cell, extra), out);
         self.relink(extra.link, out);
         let symbol = cell.symbol();
         let cols = self.frame.area().width;
@@ -405,49 +381,10 @@ impl Painter {
     }
 
     fn restyle(&mut self, pen: Pen, out: &mut Vec<u8>) {
-        if self.pen == pen {
-            return;
+        if self.pen != pen {
+            self.pen = pen;
+            pen.write(self.abilities.depth, out);
         }
-        self.pen = pen;
-        let (fg, bg, underline, modifier, kind, overline) = pen;
-        out.extend_from_slice(b"\x1b[0");
-        for (flag, code) in [
-            (Modifier::BOLD, 1),
-            (Modifier::DIM, 2),
-            (Modifier::ITALIC, 3),
-            (Modifier::UNDERLINED, 4),
-            (Modifier::SLOW_BLINK, 5),
-            (Modifier::RAPID_BLINK, 6),
-            (Modifier::REVERSED, 7),
-            (Modifier::HIDDEN, 8),
-            (Modifier::CROSSED_OUT, 9),
-        ] {
-            if modifier.contains(flag) {
-                let _ = write!(out, ";{code}");
-            }
-        }
-        // What a terminal does not know of these it takes for the ordinary line, or for none.
-        if kind > 1 && modifier.contains(Modifier::UNDERLINED) {
-            let _ = write!(out, ";4:{kind}");
-        }
-        if overline {
-            out.extend_from_slice(b";53");
-        }
-        let depth = self.abilities.depth;
-        color(nearest(depth, fg), 30, out);
-        color(nearest(depth, bg), 40, out);
-        if depth == Depth::Rgb {
-            match underline {
-                Color::Rgb(r, g, b) => {
-                    let _ = write!(out, ";58;2;{r};{g};{b}");
-                }
-                Color::Indexed(at) => {
-                    let _ = write!(out, ";58;5;{at}");
-                }
-                _ => {}
-            }
-        }
-        out.push(b'm');
     }
 
     fn place(&mut self, caret: Option<Caret>, is_drawn: bool, out: &mut Vec<u8>) {
@@ -474,43 +411,15 @@ impl Painter {
     }
 }
 
-fn color(color: Color, base: u8, out: &mut Vec<u8>) {
-    let named = |at: u8| match at {
-        0..=7 => base + at,
-        at => base + 60 + at - 8,
-    };
-    // Writing to a vector cannot fail.
-    let _ = match color {
-        Color::Reset => return,
-        Color::Rgb(r, g, b) => write!(out, ";{};2;{r};{g};{b}", base + 8),
-        Color::Indexed(at @ 0..=15) => write!(out, ";{}", named(at)),
-        Color::Indexed(at) => write!(out, ";{};5;{at}", base + 8),
-        Color::Black => write!(out, ";{}", named(0)),
-        Color::Red => write!(out, ";{}", named(1)),
-        Color::Green => write!(out, ";{}", named(2)),
-        Color::Yellow => write!(out, ";{}", named(3)),
-        Color::Blue => write!(out, ";{}", named(4)),
-        Color::Magenta => write!(out, ";{}", named(5)),
-        Color::Cyan => write!(out, ";{}", named(6)),
-        Color::Gray => write!(out, ";{}", named(7)),
-        Color::DarkGray => write!(out, ";{}", named(8)),
-        Color::LightRed => write!(out, ";{}", named(9)),
-        Color::LightGreen => write!(out, ";{}", named(10)),
-        Color::LightYellow => write!(out, ";{}", named(11)),
-        Color::LightBlue => write!(out, ";{}", named(12)),
-        Color::LightMagenta => write!(out, ";{}", named(13)),
-        Color::LightCyan => write!(out, ";{}", named(14)),
-        Color::White => write!(out, ";{}", named(15)),
-    };
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use proptest::prelude::*;
+    use ratatui::style::{Color, Modifier};
 
     use super::*;
+    use crate::app::Depth;
     use crate::screen::{self, Screen, Size};
 
     const SIZE: (u16, u16) = (12, 5);
