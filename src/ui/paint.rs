@@ -47,6 +47,8 @@ pub struct Frame {
     pub buffer: Buffer,
     extras: Vec<Extra>,
     links: Vec<String>,
+    /// Links were forgotten: a number that is drawn may be another one's now.
+    is_relinked: bool,
     /// Of each row, the columns that may look different: from the first to before the second.
     dirty: Vec<(u16, u16)>,
 }
@@ -57,6 +59,7 @@ impl Frame {
             buffer: Buffer::empty(Rect::new(0, 0, cols, rows)),
             extras: vec![Extra::default(); usize::from(cols) * usize::from(rows)],
             links: Vec::new(),
+            is_relinked: false,
             dirty: vec![(0, cols); usize::from(rows)],
         }
     }
@@ -71,6 +74,7 @@ impl Frame {
             if self.links.len() >= LINKS {
                 // Cells that stand keep their numbers and would lead elsewhere.
                 self.links.clear();
+                self.is_relinked = true;
                 self.extras.iter_mut().for_each(|extra| extra.link = 0);
                 self.touch_all();
             }
@@ -226,7 +230,10 @@ impl Painter {
             out.extend_from_slice(b"\x1b[0m\x1b[2J");
             rows = 2;
         }
-        let head = out.len();
+        if std::mem::take(&mut self.frame.is_relinked) {
+            let linked = self.drawn_extras.iter_mut().filter(|extra| extra.link > 0);
+            linked.for_each(|extra| extra.link = u16::MAX);
+        }
         for row in 0..self.frame.area().height {
             let (from, to) = std::mem::take(&mut self.frame.dirty[usize::from(row)]);
             if from < to {
@@ -253,7 +260,6 @@ impl Painter {
             out.splice(begin..begin, open.iter().copied());
             out.extend_from_slice(close);
         }
-        debug_assert!(head >= begin);
     }
 
     fn paint_row(&mut self, row: u16, (first, end): (usize, usize), out: &mut Vec<u8>) {
@@ -784,6 +790,28 @@ mod tests {
             .take(3)
             .collect();
         assert_eq!(cells, ["a", " \u{301}", "c"]);
+    }
+
+    #[test]
+    fn a_link_whose_number_was_anothers_is_drawn_anew() {
+        let mut pair = Pair::new(Abilities::default());
+        let show = |pair: &mut Pair, uri: &str| {
+            let link = pair.painter.frame().link(uri);
+            pair.write(0, &["x"]);
+            pair.painter.frame().set_link(0, 0, link);
+            pair.show(None);
+            let cell = pair.screen.row_cells(0).next();
+            let link = cell.and_then(|cell| cell.extra.link);
+            let shown = link.and_then(|link| pair.screen.link(link));
+            shown.map(|link| format!(";{}", link.uri))
+        };
+        let first = ";https://a";
+        assert_eq!(show(&mut pair, first).as_deref(), Some(first));
+        for other in 1..LINKS {
+            pair.painter.frame().link(&format!(";https://{other}"));
+        }
+        let last = ";https://b";
+        assert_eq!(show(&mut pair, last).as_deref(), Some(last));
     }
 
     #[test]
