@@ -25,8 +25,12 @@ pub struct Abilities {
     pub depth: Depth,
     /// It holds a synchronized frame back (mode 2026).
     pub sync: bool,
-    /// It shows Unicode.
+    /// It shows Unicode: the frame's signs need not be ASCII.
     pub unicode: bool,
+    /// It reads UTF-8: what agents write can be passed on.
+    pub utf8: bool,
+    /// It knows links, lines above text, kinds and colours of underlines, or drops them.
+    pub extras: bool,
 }
 
 impl Default for Abilities {
@@ -35,6 +39,8 @@ impl Default for Abilities {
             depth: Depth::Rgb,
             sync: false,
             unicode: true,
+            utf8: true,
+            extras: true,
         }
     }
 }
@@ -85,23 +91,36 @@ impl Terminal {
     /// What its environment says of it: `TERM`, `COLORTERM`, whether colours are unwanted, whether it shows Unicode.
     pub fn of(term: &str, colorterm: &str, no_color: bool, unicode: bool) -> Self {
         let has = |word: &str| term.contains(word);
+        // Terminals of before UTF-8, and the console of Linux, which shows some of what it does not know.
+        let is_old = has("vt1") || has("vt2");
         let depth = match () {
             () if no_color => Depth::None,
             () if matches!(colorterm, "truecolor" | "24bit") || has("direct") || has("kitty") => {
                 Depth::Rgb
             }
             () if has("256color") => Depth::Indexed,
-            () if has("vt1") || has("vt2") => Depth::None,
+            () if is_old => Depth::None,
             () => Depth::Ansi,
         };
         Self {
             abilities: Abilities {
                 depth,
-                sync: false,
                 unicode,
+                utf8: !is_old,
+                extras: !is_old && term != "linux",
+                ..Abilities::default()
             },
             ..Self::default()
         }
+    }
+
+    /// Takes in the locale's name: one of another charset says that the terminal reads that one. One of none, as `C`,
+    /// says nothing, and terminals read UTF-8 unless they are told otherwise.
+    pub fn take_locale(&mut self, locale: &str) {
+        let charset = locale.split_once('.').map(|(_, charset)| charset);
+        let charset = charset.map(|charset| charset.split('@').next().unwrap_or(charset));
+        self.abilities.utf8 &=
+            charset.is_none_or(|charset| charset.replace('-', "").eq_ignore_ascii_case("utf8"));
     }
 
     /// Takes in an answer of it.
@@ -157,6 +176,9 @@ mod tests {
         assert_eq!(depth("linux", "", false), Depth::Ansi);
         assert_eq!(depth("vt100", "", false), Depth::None);
         assert_eq!(depth("xterm-256color", "truecolor", true), Depth::None);
+        let of = |term| Terminal::of(term, "", false, true).abilities;
+        assert!(of("xterm-256color").extras && of("linux").utf8);
+        assert!(!of("linux").extras && !of("vt220").extras && !of("vt220").utf8);
         let mut terminal = Terminal::of("xterm-256color", "", false, true);
         terminal.learn(&Reply::Version("ghostty 1.2".to_owned()));
         assert_eq!(
@@ -170,5 +192,24 @@ mod tests {
         terminal.learn(&Reply::Ansi(15, (1, 2, 3)));
         assert_eq!(terminal.palette.entry(15), (1, 2, 3));
         assert!(!terminal.is_dark());
+    }
+
+    #[test]
+    fn only_a_locale_of_another_charset_tells_that_no_utf_8_is_read() {
+        for (locale, wanted) in [
+            ("", true),
+            ("C", true),
+            ("POSIX", true),
+            ("en_US.UTF-8", true),
+            ("c.utf8", true),
+            ("de_DE", true),
+            ("de_DE.ISO-8859-1", false),
+            ("de_DE.iso885915@euro", false),
+            ("zh_CN.GB18030", false),
+        ] {
+            let mut terminal = Terminal::default();
+            terminal.take_locale(locale);
+            assert_eq!(terminal.abilities.utf8, wanted, "{locale}");
+        }
     }
 }

@@ -325,7 +325,10 @@ impl Painter {
         // There is no room for a wide one in the last column.
         let (text, is_sure) = match col + width > cols {
             true => (" ".into(), true),
-            false => (cluster::written(symbol, true), cluster::is_sure(symbol)),
+            false => (
+                cluster::written(symbol, self.abilities.utf8),
+                cluster::is_sure(symbol),
+            ),
         };
         if !is_sure {
             // A terminal that takes it for narrower leaves nothing of what was there.
@@ -374,7 +377,7 @@ impl Painter {
 
     /// Opens a link, or closes the one that is open.
     fn relink(&mut self, link: u16, out: &mut Vec<u8>) {
-        if self.link == link {
+        if self.link == link || !self.abilities.extras {
             return;
         }
         self.link = link;
@@ -389,7 +392,7 @@ impl Painter {
     fn restyle(&mut self, pen: Pen, out: &mut Vec<u8>) {
         if self.pen != pen {
             self.pen = pen;
-            pen.write(self.abilities.depth, out);
+            pen.write(self.abilities, out);
         }
     }
 
@@ -727,7 +730,7 @@ mod tests {
             link,
         };
         let out = pair.show(None).escape_ascii().to_string();
-        let wanted = "\\x1b[1;1H\\x1b[0;4;4:3;53m\\x1b]8;id=a;https://example.org/x\\x1b\\\\x\
+        let wanted = "\\x1b[1;1H\\x1b[0;4m\\x1b[53m\\x1b[4:3m\\x1b]8;id=a;https://example.org/x\\x1b\\\\x\
             \\x1b[0m\\x1b]8;;\\x1b\\\\y";
         assert_eq!(out, wanted);
         let cell = pair.screen.row_cells(0).next().map(|cell| cell.extra);
@@ -812,6 +815,26 @@ mod tests {
         }
         let last = ";https://b";
         assert_eq!(show(&mut pair, last).as_deref(), Some(last));
+    }
+
+    #[test]
+    fn a_terminal_that_reads_no_utf_8_and_knows_no_links_gets_neither() {
+        let mut pair = Pair::new(Abilities {
+            utf8: false,
+            extras: false,
+            ..Abilities::default()
+        });
+        let link = pair.painter.frame().link(";https://a");
+        pair.write(0, &["Ý", "世", "", "│"]);
+        pair.painter.frame().set_link(0, 0, link);
+        let out = pair.show(None);
+        assert!(
+            out.is_ascii() && !out.contains(&b']'),
+            "{}",
+            out.escape_ascii()
+        );
+        let text: String = pair.screen.row_cells(0).map(|cell| cell.text).collect();
+        assert_eq!(text.trim_end(), "???|");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier};
 
 use super::depth::nearest;
 use super::paint::Extra;
-use crate::app::Depth;
+use crate::app::{Abilities, Depth};
 
 /// The codes of the attributes.
 const CODES: [(Modifier, u8); 9] = [
@@ -54,8 +54,8 @@ impl Pen {
         }
     }
 
-    /// Appends the sequence that sets it, whatever was set before.
-    pub(super) fn write(self, depth: Depth, out: &mut Vec<u8>) {
+    /// Appends the sequences that set it, whatever was set before.
+    pub(super) fn write(self, abilities: Abilities, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\x1b[0");
         for (flag, code) in CODES {
             if self.modifier.contains(flag) {
@@ -63,28 +63,32 @@ impl Pen {
                 let _ = write!(out, ";{code}");
             }
         }
-        let (kind, line) = self.underline;
-        // What a terminal does not know of these it takes for the ordinary line, or for none.
-        if kind > 1 && self.modifier.contains(Modifier::UNDERLINED) {
-            let _ = write!(out, ";4:{kind}");
-        }
-        if self.overline {
-            out.extend_from_slice(b";53");
-        }
-        color(nearest(depth, self.fg), 30, out);
-        color(nearest(depth, self.bg), 40, out);
-        if depth == Depth::Rgb {
-            match line {
-                Color::Rgb(r, g, b) => {
-                    let _ = write!(out, ";58;2;{r};{g};{b}");
-                }
-                Color::Indexed(at) => {
-                    let _ = write!(out, ";58;5;{at}");
-                }
-                _ => {}
-            }
-        }
+        color(nearest(abilities.depth, self.fg), 30, out);
+        color(nearest(abilities.depth, self.bg), 40, out);
         out.push(b'm');
+        if abilities.extras {
+            self.write_extras(abilities.depth, out);
+        }
+    }
+
+    /// What not every terminal knows. Each is a sequence of its own and with colons: who does not know one drops that
+    /// one alone, and takes none of its numbers for an attribute.
+    fn write_extras(self, depth: Depth, out: &mut Vec<u8>) {
+        if self.overline {
+            out.extend_from_slice(b"\x1b[53m");
+        }
+        let (kind, line) = self.underline;
+        if !self.modifier.contains(Modifier::UNDERLINED) {
+            return;
+        }
+        if kind > 1 {
+            let _ = write!(out, "\x1b[4:{kind}m");
+        }
+        let _ = match nearest(depth, line) {
+            Color::Rgb(r, g, b) => write!(out, "\x1b[58:2::{r}:{g}:{b}m"),
+            Color::Indexed(at) => write!(out, "\x1b[58:5:{at}m"),
+            _ => Ok(()),
+        };
     }
 }
 
@@ -116,4 +120,46 @@ fn color(color: Color, base: u8, out: &mut Vec<u8>) {
         Color::LightCyan => write!(out, ";{}", named(14)),
         Color::White => write!(out, ";{}", named(15)),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(pen: Pen, abilities: Abilities) -> String {
+        let mut out = Vec::new();
+        pen.write(abilities, &mut out);
+        out.escape_ascii().to_string()
+    }
+
+    #[test]
+    fn what_a_terminal_may_not_know_is_said_apart_or_not_at_all() {
+        let pen = Pen {
+            fg: Color::Indexed(9),
+            modifier: Modifier::UNDERLINED,
+            underline: (3, Color::Rgb(1, 2, 3)),
+            overline: true,
+            ..Pen::PLAIN
+        };
+        let all = Abilities::default();
+        assert_eq!(
+            written(pen, all),
+            "\\x1b[0;4;91m\\x1b[53m\\x1b[4:3m\\x1b[58:2::1:2:3m"
+        );
+        let indexed = Abilities {
+            depth: Depth::Indexed,
+            ..all
+        };
+        assert!(written(pen, indexed).ends_with("\\x1b[58:5:16m"));
+        let colorless = Abilities {
+            depth: Depth::None,
+            ..all
+        };
+        assert_eq!(written(pen, colorless), "\\x1b[0;4m\\x1b[53m\\x1b[4:3m");
+        let old = Abilities {
+            extras: false,
+            ..all
+        };
+        assert_eq!(written(pen, old), "\\x1b[0;4;91m");
+    }
 }

@@ -235,6 +235,7 @@ fn terminal(settings: &Settings, place: &Workplace) -> Result<Terminal, Failure>
         no_color,
         unicode && !flag(settings, "ui.ascii").unwrap_or(false),
     );
+    terminal.take_locale(&locale);
     match theme.as_str() {
         "dark" => terminal.fixed = Some(true),
         "light" => terminal.fixed = Some(false),
