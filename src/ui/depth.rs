@@ -37,7 +37,8 @@ fn indexed((r, g, b): Rgb) -> u8 {
         value => (value - 35) / 40,
     };
     let cube = 16 + 36 * step(r) + 6 * step(g) + step(b);
-    let mean = (u16::from(r) + u16::from(g) + u16::from(b)) / 3;
+    // The mean by the weights of the distance is the nearest gray there could be.
+    let mean = (3 * u16::from(r) + 4 * u16::from(g) + 2 * u16::from(b)) / 9;
     let gray = 232 + u8::try_from((mean.saturating_sub(3) / 10).min(23)).unwrap_or(23);
     let far = |at: u8| distance(palette.entry(at), (r, g, b));
     if far(gray) < far(cube) { gray } else { cube }
@@ -52,7 +53,20 @@ fn ansi(color: Rgb) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn no_colour_of_the_cube_and_the_grays_is_nearer(color in any::<Rgb>()) {
+            let palette = Palette::default();
+            let far = |at: u8| distance(palette.entry(at), color);
+            let found = far(indexed(color));
+            let least = (16..=255).map(far).min();
+            prop_assert_eq!(Some(found), least);
+        }
+    }
 
     #[test]
     fn every_colour_has_a_nearest_one_at_each_depth() {
