@@ -50,6 +50,26 @@ const PARTS: [(&str, Part); 11] = [
     ("hit", Part::Hit),
 ];
 
+/// The sixteen of the terminal's own palette.
+const NAMES: [&str; 16] = [
+    "black",
+    "red",
+    "green",
+    "yellow",
+    "blue",
+    "magenta",
+    "cyan",
+    "white",
+    "bright-black",
+    "bright-red",
+    "bright-green",
+    "bright-yellow",
+    "bright-blue",
+    "bright-magenta",
+    "bright-cyan",
+    "bright-white",
+];
+
 /// Why a theme file gives no colours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ThemeFault {
@@ -60,7 +80,9 @@ pub enum ThemeFault {
     #[error("`{0}` is no part of the frame; known are {known}", known = PARTS.map(|(name, _)| name).join(", "))]
     Part(String),
     /// A value that is no colour.
-    #[error("`{0}` is no colour; write a number from 0 to 255, or \"#rrggbb\"")]
+    #[error(
+        "`{0}` is no colour; write a number from 0 to 255, \"#rrggbb\", or a name as \"red\" or \"bright-red\""
+    )]
     Color(String),
 }
 
@@ -84,8 +106,13 @@ fn paint(value: &toml::Value) -> Option<Paint> {
     if let Some(number) = value.as_integer() {
         return u8::try_from(number).ok().map(Paint::Indexed);
     }
-    let digits = value.as_str()?.strip_prefix('#')?;
-    if digits.len() != 6 {
+    let text = value.as_str()?;
+    let Some(digits) = text.strip_prefix('#') else {
+        let at = NAMES.iter().position(|name| *name == text)?;
+        return u8::try_from(at).ok().map(Paint::Indexed);
+    };
+    // A sign would be read as part of the number.
+    if digits.len() != 6 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     let number = u32::from_str_radix(digits, 16).ok()?;
@@ -99,10 +126,13 @@ mod tests {
 
     #[test]
     fn colours_are_read_and_faults_are_named() {
-        let read = parse("accent = 75\nagree = \"#00ff80\"\n");
+        let read =
+            parse("accent = 75\nagree = \"#00ff80\"\nhit = \"blue\"\nrule = \"bright-black\"\n");
         let wanted = vec![
             (Part::Accent, Paint::Indexed(75)),
             (Part::Agree, Paint::Rgb(0, 255, 128)),
+            (Part::Hit, Paint::Indexed(4)),
+            (Part::Rule, Paint::Indexed(8)),
         ];
         assert_eq!(read, Ok(wanted));
         let fault = |text| {
@@ -115,7 +145,9 @@ mod tests {
             fault("border = 1").starts_with("`border` is no part of the frame; known are accent")
         );
         assert!(fault("dim = 256").starts_with("`dim` is no colour"));
-        assert!(fault("dim = \"red\"").starts_with("`dim` is no colour"));
+        assert!(fault("dim = \"rosy\"").starts_with("`dim` is no colour"));
+        assert!(fault("dim = \"#+12345\"").starts_with("`dim` is no colour"));
+        assert!(fault("dim = -1").starts_with("`dim` is no colour"));
         assert!(fault("dim =").starts_with("it is not TOML"));
     }
 }
