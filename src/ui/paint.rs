@@ -137,6 +137,27 @@ impl Frame {
     }
 }
 
+/// The room a cell's text has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// It needs one column.
+    One,
+    /// It needs two and has them.
+    Two,
+    /// It needs two, and something else stands in the second, or the row is at its end: a blank is drawn.
+    Cut,
+}
+
+impl Room {
+    fn of(cell: &Cell, next: Option<&Cell>) -> Self {
+        match cluster::width(cell.symbol()) {
+            2 if next.is_some_and(|next| next.symbol().is_empty()) => Self::Two,
+            2 => Self::Cut,
+            _ => Self::One,
+        }
+    }
+}
+
 /// Paints one terminal.
 #[derive(Debug)]
 pub struct Painter {
@@ -276,19 +297,16 @@ impl Painter {
             false => (0, cols),
         };
         while col < end {
-            let cell = &self.frame.buffer.content[from + col];
-            let width = cluster::width(cell.symbol());
-            let wide = width == 2 && col + 1 < cols;
-            let extra = self.frame.extras[from + col];
-            let is_same = *cell == self.drawn.content[from + col]
-                && extra == self.drawn_extras[from + col]
-                // The other half of a wide character may have been written over.
-                && (!wide || self.drawn.content[from + col + 1].symbol().is_empty());
-            if !is_same {
-                let cell = cell.clone();
+            let content = &self.frame.buffer.content;
+            let next = (col + 1 < cols).then(|| &content[from + col + 1]);
+            let room = Room::of(&content[from + col], next);
+            let wide = room == Room::Two;
+            if !self.is_drawn(from + col, room, next.is_none()) {
+                let extra = self.frame.extras[from + col];
+                let cell = content[from + col].clone();
                 let last = if wide { col + 1 } else { col };
                 let place = (u16::try_from(col).unwrap_or(u16::MAX), row);
-                self.put(&cell, extra, width, place, out);
+                self.put(&cell, extra, room, place, out);
                 self.drawn_extras[from + col] = extra;
                 let reaches = |cell: &Cell| !cluster::is_sure(cell.symbol());
                 let [old, new] = [&self.drawn.content[from + col], &cell].map(reaches);
@@ -308,11 +326,20 @@ impl Painter {
         }
     }
 
+    /// Whether the terminal shows a cell as it is in the frame.
+    fn is_drawn(&self, at: usize, room: Room, is_last: bool) -> bool {
+        let is_same = self.frame.buffer.content[at] == self.drawn.content[at]
+            && self.frame.extras[at] == self.drawn_extras[at];
+        // The other half of a wide character may have been written over, or what lay over it be gone.
+        let has_half = || self.drawn.content[at + 1].symbol().is_empty();
+        is_same && (room == Room::One || is_last || has_half() == (room == Room::Two))
+    }
+
     fn put(
         &mut self,
         cell: &Cell,
         extra: Extra,
-        width: usize,
+        room: Room,
         (col, row): (u16, u16),
         out: &mut Vec<u8>,
     ) {
@@ -320,16 +347,14 @@ impl Painter {
         self.restyle(Pen::of(cell, extra), out);
         self.relink(extra.link, out);
         let symbol = cell.symbol();
-        let cols = self.frame.area().width;
-        let width: u16 = if width == 2 { 2 } else { 1 };
-        // There is no room for a wide one in the last column.
-        let (text, is_sure) = match col + width > cols {
-            true => (" ".into(), true),
-            false => (
+        let (text, is_sure) = match room {
+            Room::Cut => (" ".into(), true),
+            Room::One | Room::Two => (
                 cluster::written(symbol, self.abilities.utf8),
                 cluster::is_sure(symbol),
             ),
         };
+        let width: u16 = if room == Room::Two { 2 } else { 1 };
         if !is_sure {
             // A terminal that takes it for narrower leaves nothing of what was there.
             out.extend_from_slice(&b"  "[..usize::from(width)]);
@@ -339,7 +364,7 @@ impl Painter {
         out.extend_from_slice(text.as_bytes());
         // Terminals do not agree on where the last column ends, either.
         let next = col + width;
-        self.at = (is_sure && next < cols).then_some((next, row));
+        self.at = (is_sure && next < self.frame.area().width).then_some((next, row));
     }
 
     /// Notes that nobody knows what the terminal shows from a cell on, as far as what was drawn there may reach.
@@ -478,14 +503,15 @@ mod tests {
                 let mut text = String::new();
                 while col < SIZE.0 {
                     let cell = &frame[(col, row)];
-                    let wide = cluster::width(cell.symbol()) == 2;
+                    let has_half = col + 1 < SIZE.0 && frame[(col + 1, row)].symbol().is_empty();
+                    let is_wide = cluster::width(cell.symbol()) == 2;
                     let symbol = match cell.symbol() {
                         "" => " ",
-                        _ if wide && col + 1 == SIZE.0 => " ",
+                        _ if is_wide && !has_half => " ",
                         symbol => symbol,
                     };
                     text.push_str(&format!("{symbol}|{:?} ", style_of(cell)));
-                    col += if wide { 2 } else { 1 };
+                    col += if is_wide && has_half { 2 } else { 1 };
                 }
                 text
             });
@@ -611,21 +637,18 @@ mod tests {
             let mut pair = Pair::new(Abilities { sync, ..Abilities::default() });
             for change in changes {
                 for (col, row, symbol, fg, bg, bold, reverse) in change {
-                    let (cells, _) = pair.painter.frame().row_mut(row, 0, SIZE.0);
-                    let (col, last) = (usize::from(col), usize::from(SIZE.0) - 1);
-                    let cell = &mut cells[col];
+                    let width = if cluster::width(symbol) == 2 { 2 } else { 1 };
+                    let (cells, _) = pair.painter.frame().row_mut(row, col, width);
+                    let cell = &mut cells[0];
                     cell.reset();
                     cell.set_symbol(symbol);
                     cell.fg = fg;
                     cell.bg = bg;
                     cell.modifier.set(Modifier::BOLD, bold);
                     cell.modifier.set(Modifier::REVERSED, reverse);
-                    if cluster::width(symbol) == 2 && col < last {
-                        cells[col + 1].reset();
-                        cells[col + 1].set_symbol("");
-                    }
-                    if col > 0 && cluster::width(cells[col - 1].symbol()) == 2 {
-                        cells[col - 1].reset();
+                    if let [_, half] = cells {
+                        half.reset();
+                        half.set_symbol("");
                     }
                 }
                 pair.show(None);
@@ -779,6 +802,21 @@ mod tests {
         pair.write(0, &["a", "b", "c", "d"]);
         other.feed(&pair.show(None));
         assert_eq!(other.cells[..4], ["a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn what_lies_over_half_of_a_wide_character_is_seen() {
+        let mut pair = Pair::new(Abilities::default());
+        let shown = |pair: &mut Pair, row: &[&str]| {
+            pair.write(0, row);
+            pair.show(None);
+            let text: String = pair.screen.row_cells(0).map(|cell| cell.text).collect();
+            text.trim_end().to_owned()
+        };
+        assert_eq!(shown(&mut pair, &["a", "世", "", "b"]), "a世b");
+        assert_eq!(shown(&mut pair, &["a", "世", "|", "b"]), "a |b");
+        assert_eq!(shown(&mut pair, &["a", "世", "界", ""]), "a 界");
+        assert_eq!(shown(&mut pair, &["a", "世", "", "b"]), "a世b");
     }
 
     #[test]
