@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use codriver::limits;
 use codriver::world::process::{self, ProcessId};
 use codriver::world::pty::{Exit, Happened, Launch, MARK, Pty, PtyError, ReadOutcome};
 
@@ -186,7 +187,7 @@ fn a_child_that_never_reads_does_not_stop_the_loop() -> Outcome {
         let flush = tokio::time::timeout(Duration::from_millis(100), pty.flush_some());
         assert!(flush.await.is_err(), "nobody read");
         let full = pty
-            .queue(&vec![b'x'; 256 * 1024])
+            .queue(&vec![b'x'; limits::OUTGOING])
             .err()
             .ok_or("it was taken")?;
         assert_eq!(full.waiting, waiting);
