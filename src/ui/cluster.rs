@@ -43,6 +43,11 @@ pub(super) fn is_sure(text: &str) -> bool {
     )
 }
 
+/// Whether it takes one column, in every terminal.
+pub(super) fn is_narrow(text: &str) -> bool {
+    text.len() == 1 || (!text.is_empty() && is_sure(text) && width(text) == 1)
+}
+
 /// What is written for a cell's text. `is_utf8`: the terminal reads UTF-8; where it does not, the bytes of a character
 /// might be controls to it.
 pub(super) fn written(text: &str, is_utf8: bool) -> Cow<'_, str> {
@@ -111,6 +116,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_lines_are_drawn_with_is_narrow_everywhere() {
+        let narrow = |text: &&str| is_narrow(text);
+        let texts = [
+            "a", "\u{2502}", "\u{e9}", "", "\u{4e16}", "\u{2764}", "e\u{301}",
+        ];
+        let found: Vec<&str> = texts.into_iter().filter(narrow).collect();
+        assert_eq!(found, ["a", "\u{2502}", "\u{e9}"]);
+    }
 
     #[test]
     fn nothing_hidden_is_written() {

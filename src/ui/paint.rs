@@ -288,7 +288,10 @@ impl Painter {
         let from = usize::from(row) * cols;
         // Where a character may reach into the next cell, or a terminal may count columns its own way, the whole row is
         // looked at.
-        let is_plain = |cells: &[Cell]| cells.iter().all(|cell| cell.symbol().len() == 1);
+        let is_plain = |cells: &[Cell]| {
+            let mut symbols = cells.iter().map(Cell::symbol);
+            symbols.all(cluster::is_narrow)
+        };
         let row_of = from..from + cols;
         let (mut col, end) = match is_plain(&self.frame.buffer.content[row_of.clone()])
             && is_plain(&self.drawn.content[row_of])
