@@ -320,6 +320,8 @@ impl Emulator {
         attributes(&bytes[..from], &mut drawn);
         drawn.extend_from_slice(&bytes[from..]);
         self.save();
+        // What is left out rings all the same.
+        self.parser.callbacks_mut().bell |= memchr::memchr(0x07, &bytes[..from]).is_some();
         self.parser.callbacks_mut().skip = u64::MAX;
         self.damage.add_all();
         self.feed_whole(&drawn);
