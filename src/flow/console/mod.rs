@@ -309,8 +309,9 @@ impl Inner<'_> {
             let woken = self.wait(&mut outside, due, &mut typed).await;
             let now = self.clock.elapsed();
             let is_output = matches!(woken, Woken::Child(_, Ok(News::Output)));
-            if !is_output && !matches!(woken, Woken::Typed | Woken::Drained | Woken::Time) {
-                // What it wrote before comes first.
+            let waits = matches!(woken, Woken::Typed | Woken::Drained | Woken::Time);
+            if !is_output && (!waits || self.app.asking.is_some()) {
+                // What it wrote before comes first; a round is not judged on a screen that lacks it.
                 self.take_inflow(None);
             }
             match woken {
@@ -415,6 +416,10 @@ impl Inner<'_> {
     /// The pane whose output has to wait for the echo of a key in the other one, and until when.
     fn waits(&self) -> Option<(Role, Duration)> {
         let (role, since) = self.app.awaited_echo()?;
+        if role == Role::Driver && self.app.asking.is_some() {
+            // In a round nothing the peer writes is read late: its silence means something.
+            return None;
+        }
         let until = since + PATIENCE;
         (self.clock.elapsed() < until).then_some((role.other(), until))
     }
