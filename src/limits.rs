@@ -24,6 +24,8 @@ pub const MIN_ROWS: u16 = 1;
 pub const MAX_SIDE: u16 = 2_000;
 /// Longest piece of outside text quoted in an error or a detail, in bytes (0.4, G).
 pub const QUOTE_BYTES: usize = 300;
+/// Longest detail of a receipt, in bytes (G).
+pub const DETAIL_BYTES: usize = 300;
 /// Largest compiled form of a pattern from a settings file or a profile, in bytes.
 pub const PATTERN_BYTES: usize = 1024 * 1024;
 /// Longest time a setting or a flag may ask to wait.

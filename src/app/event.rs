@@ -3,6 +3,7 @@
 use super::input::Input;
 use super::{Ended, Role};
 use crate::pairing::{ChannelText, Order};
+use crate::recording::fallback::FallbackReceipt;
 use crate::recording::receipt::RoundReceipt;
 use crate::recording::result::Round;
 use crate::recording::word::Kind;
@@ -34,6 +35,8 @@ pub enum Event<'a> {
     Unanswered(String),
     /// A receipt was written.
     Receipt(Box<Receipted>),
+    /// A route did not answer, and another one takes over: its receipt was written.
+    Fallback(Box<FellBack>),
     /// Someone asks this of the peer.
     Asks(Ask),
     /// The editor was left; the text as it is now, or why there is none.
@@ -79,6 +82,17 @@ pub struct Receipted {
     pub id: Option<String>,
     /// What it says.
     pub receipt: RoundReceipt,
+    /// The person's time of day, `14:02:11`.
+    pub at: String,
+}
+
+/// A receipt of a fallback that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FellBack {
+    /// Its id; none when it could not be written.
+    pub id: Option<String>,
+    /// What it says.
+    pub receipt: FallbackReceipt,
     /// The person's time of day, `14:02:11`.
     pub at: String,
 }

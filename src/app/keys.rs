@@ -354,8 +354,8 @@ impl App {
             }
             Code::Char('+') => self.size_tables(1),
             Code::Char('-') => self.size_tables(-1),
-            Code::Enter if self.tables.table == Table::Receipts && at < count => {
-                self.overlay = Some(Overlay::Receipt(count - 1 - at, 0));
+            Code::Enter if at < count => {
+                self.overlay = Some(Overlay::Receipt(self.tables.table, count - 1 - at, 0));
             }
             _ => {}
         }
@@ -375,7 +375,7 @@ impl App {
             Overlay::Reader(reader) => self.reader_key(reader, key, out),
             Overlay::Question(question) => self.question_key(question, key, out),
             Overlay::Help(help) => help_key(help, key),
-            Overlay::Receipt(at, top) => receipt_key(at, top, key),
+            Overlay::Receipt(table, at, top) => receipt_key(table, at, top, key),
             Overlay::Explain => None,
             Overlay::Quit => {
                 if matches!(key.command().0, Code::Char('y' | 'Y' | 'q') | Code::Enter) {
@@ -511,7 +511,7 @@ fn is_modifier(key: &Key) -> bool {
     matches!(key.code, Code::Other(_))
 }
 
-fn receipt_key(at: usize, top: usize, key: &Key) -> Option<Overlay> {
+fn receipt_key(table: Table, at: usize, top: usize, key: &Key) -> Option<Overlay> {
     let top = match key.command().0 {
         Code::Esc | Code::Char('q') | Code::Enter => return None,
         Code::Up | Code::Char('k') => top.saturating_sub(1),
@@ -520,7 +520,7 @@ fn receipt_key(at: usize, top: usize, key: &Key) -> Option<Overlay> {
         Code::PageDown => top + 10,
         _ => top,
     };
-    Some(Overlay::Receipt(at, top))
+    Some(Overlay::Receipt(table, at, top))
 }
 
 fn help_key(mut help: Help, key: &Key) -> Option<Overlay> {

@@ -1,6 +1,7 @@
 //! What came of the rounds so far: reviews, receipts, fallbacks.
 
-use super::event::{Answered, Receipted};
+use super::event::{Answered, FellBack, Receipted};
+use crate::recording::fallback::Tally;
 use crate::recording::result::Round;
 use crate::recording::word::{Kind, Verdict};
 
@@ -72,23 +73,6 @@ impl Entry {
     }
 }
 
-/// A route that did not answer, and what ran in its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fallback {
-    /// The person's time of day.
-    pub at: String,
-    /// What it was for: a role, or the round.
-    pub role: String,
-    /// The route that was asked.
-    pub asked: String,
-    /// The route that ran.
-    pub ran: String,
-    /// Why.
-    pub reason: String,
-    /// More of it, bounded.
-    pub detail: String,
-}
-
 /// A row of a table, and whether the person has seen it.
 #[derive(Debug)]
 pub struct Marked<T> {
@@ -106,7 +90,7 @@ pub struct Ledger {
     /// The receipts.
     pub receipts: Vec<Marked<Receipted>>,
     /// The fallbacks.
-    pub fallbacks: Vec<Marked<Fallback>>,
+    pub fallbacks: Vec<Marked<FellBack>>,
 }
 
 impl Ledger {
@@ -153,22 +137,22 @@ impl Ledger {
         });
     }
 
-    /// Adds a receipt; one whose route is not the one asked for is a fallback too.
+    /// Adds a fallback.
+    pub fn fallback(&mut self, fell: FellBack) {
+        self.fallbacks.push(Marked {
+            row: fell,
+            is_seen: false,
+        });
+    }
+
+    /// How often each route and each role fell back.
+    pub fn tally(&self) -> Tally {
+        let all = self.fallbacks.iter().map(|marked| &marked.row.receipt);
+        Tally::of(all.map(|fell| (fell.asked.as_str(), fell.role.as_str())))
+    }
+
+    /// Adds a receipt.
     pub fn receipt(&mut self, receipted: Receipted) {
-        let route = &receipted.receipt.route;
-        if route.asked != route.ran {
-            self.fallbacks.push(Marked {
-                row: Fallback {
-                    at: receipted.at.clone(),
-                    role: receipted.receipt.kind.to_string(),
-                    asked: route.asked.clone(),
-                    ran: route.ran.clone(),
-                    reason: String::new(),
-                    detail: String::new(),
-                },
-                is_seen: false,
-            });
-        }
         self.receipts.push(Marked {
             row: receipted,
             is_seen: false,

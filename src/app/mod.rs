@@ -328,6 +328,7 @@ impl App {
                 self.ledger.receipt(*receipted);
                 self.is_changed = true;
             }
+            Event::Fallback(fell) => self.fell_back(*fell),
             Event::Asks(ask) => self.ask(ask, &mut out),
             Event::Edited(text) => self.edited(text),
             Event::Notice(text) => self.say(text, false),

@@ -15,8 +15,8 @@ pub enum Overlay {
     Help(Help),
     /// Why a pane counts as what it does.
     Explain,
-    /// A receipt, by its place, and the first row shown.
-    Receipt(usize, usize),
+    /// A receipt, by its table and its place there, and the first row shown.
+    Receipt(Table, usize, usize),
     /// Whether to quit while a round runs.
     Quit,
 }

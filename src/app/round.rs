@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::event::{Answered, Ask, Turn};
+use super::event::{Answered, Ask, FellBack, Turn};
 use super::{Action, App, Effect, Overlay, Question, Role};
 use crate::pairing::{Activity, ChannelText, Ending, Exchange, Step};
 use crate::recording::word::{Kind, Verdict};
@@ -222,6 +222,24 @@ impl App {
     fn was_asked_by_hand(&self) -> bool {
         self.echo
             .is_none_or(|(_, since)| self.now.saturating_sub(since) > Duration::from_secs(2))
+    }
+
+    /// A route did not answer: said at once, for the round goes on elsewhere.
+    pub(super) fn fell_back(&mut self, fell: FellBack) {
+        let receipt = &fell.receipt;
+        let words = format!(
+            "{} did not answer ({}): {}; {}",
+            receipt.asked,
+            receipt.why.reason(),
+            receipt.why.detail(),
+            match receipt.ran.as_str() {
+                "none" => "nothing takes over".to_owned(),
+                ran => format!("{ran} takes over"),
+            }
+        );
+        self.ledger.fallback(fell);
+        self.say(words, true);
+        self.is_changed = true;
     }
 
     pub(super) fn unanswered(&mut self, why: String, out: &mut Vec<Effect>) {

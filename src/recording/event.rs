@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::digest::Digest;
+use super::fallback::FailureKind;
 use super::result::Span;
 use super::schema::open_enum;
 use super::session::rfc3339;
@@ -167,6 +168,21 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Span")]
         recording: Option<Span>,
+    },
+    /// A route did not answer, and another one takes over.
+    Fallback {
+        /// The role that was routed; `peer` for a pairing round.
+        role: String,
+        /// The route that was asked.
+        asked: String,
+        /// The route that takes over; `none` when there is no other one.
+        ran: String,
+        /// Why.
+        reason: FailureKind,
+        /// The receipt's id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        receipt: Option<String>,
     },
     /// A message could not be proven to have been delivered.
     Unsent {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::digest::Digest;
+use super::fallback::{Fallback, FallbackReceipt};
 use super::result::{Delivery, Route, Span, Tree};
 use super::schema::open_enum;
 use super::word::{Agreement, Kind, Reason, Source, Verdict};
@@ -36,14 +37,14 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// A round that lacks a field is read as something newer; it is neither.
+    /// A known kind that lacks a field is read as something newer; it is neither.
     fn is_sound(&self) -> bool {
         match &self.body {
-            Body::Round(_) => true,
+            Body::Round(_) | Body::Fallback(_) => true,
             Body::Other(fields) => fields
                 .get("for")
                 .and_then(Value::as_str)
-                .is_some_and(|kind| kind != "round"),
+                .is_some_and(|kind| !matches!(kind, "round" | "fallback")),
         }
     }
 }
@@ -56,6 +57,8 @@ impl Receipt {
 pub enum Body {
     /// A pairing round (A).
     Round(Box<RoundReceipt>),
+    /// A route that did not answer, and what takes over (B.13, C.8).
+    Fallback(Box<FallbackReceipt>),
     /// A kind of a newer version.
     #[serde(untagged)]
     Other(Map<String, Value>),
@@ -94,6 +97,10 @@ pub struct RoundReceipt {
     pub ambiguous: bool,
     /// Which way the round was asked to go and went.
     pub route: Route,
+    /// Why the route that was asked did not answer; there exactly when another one took over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Fallback")]
+    pub fallback: Option<Fallback>,
     /// Harness name.
     pub harness: String,
     /// Version of the harness, as far as it was found out.
@@ -236,6 +243,11 @@ pub(super) fn short(word: &str) -> String {
 }
 
 fn plain_body(mut body: Body) -> Body {
+    if let Body::Fallback(fell) = &mut body {
+        for word in [&mut fell.role, &mut fell.asked, &mut fell.ran] {
+            *word = short(word);
+        }
+    }
     if let Body::Round(round) = &mut body {
         round.harness = short(&round.harness);
         round.tag = round.tag.as_deref().map(short);
@@ -371,6 +383,7 @@ mod tests {
             complete: true,
             ambiguous: false,
             route: Route::host(),
+            fallback: None,
             harness: "codex".to_owned(),
             version: Some("0.171.0".to_owned()),
             confined: None,
@@ -495,7 +508,12 @@ mod tests {
         let stump = |kind: &str| {
             format!(r#"{{"schema":"","id":"","session":"","prev":null{kind}}}"#) + "\n"
         };
-        for kind in ["", r#","for":"round""#, r#","for":1"#] {
+        for kind in [
+            "",
+            r#","for":"round""#,
+            r#","for":"fallback""#,
+            r#","for":1"#,
+        ] {
             assert_eq!(
                 verify(stump(kind).as_bytes(), &seal),
                 Err(Break::Unreadable { line: 1 })
@@ -517,7 +535,7 @@ mod tests {
     fn a_kind_of_a_newer_version_keeps_its_place_in_the_chain() -> Result<(), Break> {
         let mut chain = Chain::new("s", Seal::default());
         let mut fields = Map::new();
-        fields.insert("for".to_owned(), "fallback".into());
+        fields.insert("for".to_owned(), "levitation".into());
         fields.insert("detail".to_owned(), "in our words".into());
         let other = Body::Other(fields);
         let lines = [

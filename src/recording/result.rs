@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::fallback::Fallback;
 use super::schema::exactly_unparsed;
 use super::word::{Agreement, Kind, Reason, Source, Verdict};
 
@@ -151,6 +152,10 @@ pub struct Round {
     pub peer: Peer,
     /// Which way the round was asked to go and went.
     pub route: Route,
+    /// Why the route that was asked did not answer; there exactly when another one took over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Fallback")]
+    pub fallback: Option<Fallback>,
     /// Whether the working tree moved meanwhile (A.14).
     pub tree: Tree,
     /// What was seen of the typing (A.9).
@@ -337,6 +342,7 @@ mod tests {
                 confined: Some("landlock".to_owned()),
             },
             route: Route::host(),
+            fallback: None,
             tree: Tree::between(Some("sha256:a".to_owned()), Some("sha256:a".to_owned())),
             delivery: Delivery {
                 pasted: true,

@@ -1,13 +1,15 @@
 //! The frame around the panes: top line, titles, rule, strip of rounds, tables, status line (console.md).
 
+use std::collections::BTreeMap;
+
 use ratatui::style::{Modifier, Style};
 
 use super::Look;
 use super::paint::Frame;
 use super::text::{Piece, clock, line, outside, piece, row, took, width};
-use crate::app::event::Receipted;
+use crate::app::event::{FellBack, Receipted};
 use crate::app::layout::Area;
-use crate::app::ledger::{Came, Entry, Fallback};
+use crate::app::ledger::{Came, Entry};
 use crate::app::{Action, App, Life, Overlay, Pane, Role, Table};
 use crate::pairing::{Activity, Exchange};
 use crate::recording::receipt::Outcome;
@@ -306,7 +308,7 @@ pub(super) fn tables(frame: &mut Frame, app: &App, look: &Look) {
         }
     }
     let area = places.fallbacks;
-    let tally = tally(app);
+    let tally = tally(app, area.cols, look);
     heading(
         frame,
         area,
@@ -320,19 +322,28 @@ pub(super) fn tables(frame: &mut Frame, app: &App, look: &Look) {
     body(frame, area, rows, selected(Table::Fallbacks), look);
 }
 
-/// How often each runner, and each role, fell back.
-fn tally(app: &App) -> String {
-    let mut counts = std::collections::BTreeMap::new();
-    for marked in &app.ledger.fallbacks {
-        for name in [&marked.row.asked, &marked.row.role] {
-            *counts.entry(outside(name, 20)).or_insert(0) += 1;
-        }
+/// How often each route, and each role, fell back: as much of it as there is room for.
+fn tally(app: &App, cols: u16, look: &Look) -> String {
+    let tally = app.ledger.tally();
+    if tally.total == 0 {
+        return String::new();
     }
-    let all: Vec<String> = counts
-        .iter()
-        .map(|(name, count)| format!("{name} {count}"))
-        .collect();
-    all.join(" · ")
+    let counts = |by: &BTreeMap<String, u64>| -> Vec<String> {
+        let counts = by.iter();
+        counts
+            .map(|(name, count)| format!("{} {count}", outside(name, 20)))
+            .collect()
+    };
+    let dot = format!(" {} ", look.glyphs.dot);
+    let (runners, roles) = (counts(&tally.by_runner), counts(&tally.by_role));
+    let all = [runners.as_slice(), &roles].concat().join(&dot);
+    let least = tally.total.to_string();
+    // The heading has its name, and the rule around it.
+    let room = cols.saturating_sub(16);
+    [all, runners.join(&dot)]
+        .into_iter()
+        .find(|text| width(&[piece(text.clone(), look.theme.dim)]) <= room)
+        .unwrap_or(least)
 }
 
 fn body(
@@ -407,11 +418,16 @@ fn receipt(receipted: &Receipted, look: &Look) -> Vec<Piece> {
             outside(&body.route.ran, 12)
         ),
     };
+    let fallback = match &body.fallback {
+        Some(_) => format!("{} fallback  ", look.glyphs.back),
+        None => String::new(),
+    };
     vec![
         piece(format!("{}  ", receipted.at), theme.dim),
         piece(format!("{round:<5}  "), theme.text),
         piece(format!("{route}  "), theme.dim),
         piece(format!("{word:<10}  "), style),
+        piece(fallback, theme.fault),
         piece(moved, theme.fault),
         piece(
             format!("{:<4}  ", body.tag.as_deref().unwrap_or("")),
@@ -442,10 +458,11 @@ pub(super) fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-fn fallback(fallback: &Fallback, look: &Look) -> Vec<Piece> {
+fn fallback(fell: &FellBack, look: &Look) -> Vec<Piece> {
     let theme = &look.theme;
+    let fallback = &fell.receipt;
     vec![
-        piece(format!("{}  ", fallback.at), theme.dim),
+        piece(format!("{}  ", fell.at), theme.dim),
         piece(format!("{}  ", outside(&fallback.role, 20)), theme.text),
         piece(
             format!(
@@ -456,8 +473,8 @@ fn fallback(fallback: &Fallback, look: &Look) -> Vec<Piece> {
             ),
             theme.text,
         ),
-        piece(format!("{}  ", outside(&fallback.reason, 30)), theme.fault),
-        piece(outside(&fallback.detail, 60), theme.dim),
+        piece(format!("{}  ", fallback.why.reason()), theme.fault),
+        piece(outside(fallback.why.detail().as_str(), 120), theme.dim),
     ]
 }
 

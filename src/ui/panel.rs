@@ -6,9 +6,9 @@ use super::Look;
 use super::frame::{keys, outcome, summary};
 use super::paint::{Caret, Frame};
 use super::text::{Piece, outside, piece, row, took};
-use crate::app::event::Receipted;
+use crate::app::event::{FellBack, Receipted};
 use crate::app::layout::{Area, Places};
-use crate::app::{Action, App, Chord, Editor, Help, Overlay, Question, Reader, Role, wrap};
+use crate::app::{Action, App, Chord, Editor, Help, Overlay, Question, Reader, Role, Table, wrap};
 use crate::plain;
 
 /// Draws what lies over the panes; gives the cursor where something is written.
@@ -27,8 +27,8 @@ pub(super) fn draw(frame: &mut Frame, app: &App, look: &Look) -> Option<Caret> {
             list_keys(frame, &places, app, help, look);
             None
         }
-        Overlay::Receipt(at, top) => {
-            whole_receipt(frame, &places, app, (*at, *top), look);
+        Overlay::Receipt(table, at, top) => {
+            whole_receipt(frame, &places, app, (*table, *at, *top), look);
             None
         }
         Overlay::Explain => {
@@ -379,23 +379,34 @@ fn whole_receipt(
     frame: &mut Frame,
     places: &Places,
     app: &App,
-    (at, top): (usize, usize),
+    (table, at, top): (Table, usize, usize),
     look: &Look,
 ) {
-    let Some(marked) = app.ledger.receipts.get(at) else {
+    let ledger = &app.ledger;
+    let found = match table {
+        Table::Receipts => ledger.receipts.get(at).map(|marked| {
+            let Receipted { id, receipt, at } = &marked.row;
+            let value = serde_json::to_value(receipt).unwrap_or_default();
+            (id, at, outcome(receipt.outcome), value)
+        }),
+        Table::Fallbacks => ledger.fallbacks.get(at).map(|marked| {
+            let FellBack { id, receipt, at } = &marked.row;
+            let value = serde_json::to_value(receipt).unwrap_or_default();
+            (id, at, "fell back", value)
+        }),
+    };
+    let Some((id, at, word, value)) = found else {
         return;
     };
-    let Receipted { id, receipt, at } = &marked.row;
     let theme = &look.theme;
     let area = middle(places, 90, places.panes.rows);
     let id = id.clone().unwrap_or_else(|| "not written".to_owned());
     let head = vec![
         piece("receipt  ", theme.accent),
         piece(format!("{id}  "), theme.text),
-        piece(format!("{at}  {}", outcome(receipt.outcome)), theme.dim),
+        piece(format!("{at}  {word}"), theme.dim),
     ];
     let inside = panel(frame, area, head, look);
-    let value = serde_json::to_value(receipt).unwrap_or_default();
     let mut lines = Vec::new();
     flatten("", &value, &mut |name, value| {
         let line = format!("{name:<22} {value}");

@@ -141,6 +141,8 @@ pub struct Glyphs {
     pub dot: &'static str,
     /// From one route to another.
     pub arrow: &'static str,
+    /// A route that did not answer.
+    pub back: &'static str,
     /// The peer only reads.
     pub shield: &'static str,
     /// A branch.
@@ -160,6 +162,7 @@ impl Glyphs {
                 horizontal: "─",
                 dot: "·",
                 arrow: "→",
+                back: "↩",
                 shield: "⛨",
                 branch: "⎇",
                 more: "…",
@@ -172,6 +175,7 @@ impl Glyphs {
                 horizontal: "-",
                 dot: "-",
                 arrow: ">",
+                back: "<",
                 shield: "#",
                 branch: "@",
                 more: "..",

@@ -8,7 +8,7 @@ use codriver::config::bundled_profile;
 use codriver::recording::word::Verdict;
 use serde_json::json;
 
-use crate::parts::{ADJUST, every_verdict, receipted};
+use crate::parts::{ADJUST, every_verdict, fell_back, receipted};
 use crate::stage::{Stage, opening};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -140,8 +140,16 @@ fn the_receipts_have_the_keys() -> Outcome {
         let mut stage = with_rounds(opening)?;
         let more = json!({
             "route": {"asked": "codex", "ran": "host"},
+            "fallback": {"reason": "timeout", "detail": "it did not end within 60 s"},
             "tree": {"before": "sha256:a", "after": "sha256:b", "moved": true},
         });
+        for (asked, role) in [
+            ("codex", "peer"),
+            ("rp", "ruthless-reviewer"),
+            ("rp", "peer"),
+        ] {
+            stage.event(Event::Fallback(Box::new(fell_back(asked, role)?)));
+        }
         let fallback = receipted(&ADJUST, more)?;
         stage.event(Event::Receipt(Box::new(fallback)));
         let stopped = receipted(&ADJUST, json!({"outcome": "interrupted", "verdict": null}))?;
@@ -158,6 +166,17 @@ fn a_receipt_is_shown_whole() -> Outcome {
     stage.command("r");
     stage.type_in(b"j\r");
     insta::assert_snapshot!(stage.shown());
+    Ok(())
+}
+
+#[test]
+fn a_fallback_is_said_at_once_and_shown_whole() -> Outcome {
+    let mut stage = with_rounds(opening((120, 40)))?;
+    stage.event(Event::Fallback(Box::new(fell_back("codex", "peer")?)));
+    insta::assert_snapshot!("a_fallback_is_said_at_once", stage.shown());
+    stage.command("f");
+    stage.type_in(b"\r");
+    insta::assert_snapshot!("a_fallback_is_shown_whole", stage.shown());
     Ok(())
 }
 

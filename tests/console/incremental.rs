@@ -4,7 +4,7 @@ use codriver::app::{Effect, Ended, Event, Role};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::parts::{every_verdict, receipted};
+use crate::parts::{every_verdict, fell_back, receipted};
 use crate::stage::{Stage, opening};
 
 /// Bytes that a person can read when a case fails.
@@ -164,8 +164,15 @@ fn happen(stage: &mut Stage, what: &Happening) -> Result<(), Box<dyn std::error:
         Happening::Resized(cols, rows) => stage.resize(*cols, *rows),
         Happening::Answered(at) => stage.answer(&every_verdict()[*at])?,
         Happening::Receipt(at, falls) => {
-            let asked = if *falls { "codex" } else { "host" };
-            let more = json!({"route": {"asked": asked, "ran": "host"}});
+            let mut more = json!({"route": {"asked": "host", "ran": "host"}});
+            if *falls {
+                let fell = fell_back("codex", "peer")?;
+                stage.event(Event::Fallback(Box::new(fell)));
+                more = json!({
+                    "route": {"asked": "codex", "ran": "host"},
+                    "fallback": {"reason": "refused", "detail": "it said no"},
+                });
+            }
             let receipt = receipted(&every_verdict()[*at], more)?;
             stage.event(Event::Receipt(Box::new(receipt)));
         }

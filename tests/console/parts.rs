@@ -1,6 +1,6 @@
 //! What comes of rounds, made by hand: answers and receipts of fixed times.
 
-use codriver::app::event::{Answered, Receipted, Turn};
+use codriver::app::event::{Answered, FellBack, Receipted, Turn};
 use codriver::app::{Ask, Event};
 use codriver::config::RequireTag;
 use codriver::pairing::{Order, Way};
@@ -146,6 +146,18 @@ pub(crate) fn receipted(answer: &Answer, more: Value) -> Result<Receipted, Fault
         id: Some(format!("rcp_{:024x}", 0xabc_def0 + answer.number)),
         receipt: serde_json::from_value(receipt)?,
         at: format!("14:02:{:02}", answer.number),
+    })
+}
+
+/// A route that did not answer.
+pub(crate) fn fell_back(asked: &str, role: &str) -> Result<FellBack, Fault> {
+    Ok(FellBack {
+        id: Some("rcp_00000000000000000000beef".to_owned()),
+        receipt: serde_json::from_value(json!({
+            "at": "2026-01-02T14:03:40Z", "role": role, "asked": asked, "ran": "host",
+            "reason": "unreachable", "detail": "nothing listens at the address that is set",
+        }))?,
+        at: "14:03:40".to_owned(),
     })
 }
 
