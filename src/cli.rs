@@ -207,6 +207,14 @@ pub enum Command {
     /// Show which rule read a recording as idle, busy or blocked, and which lines made the verdict
     Explain(ExplainArgs),
 
+    /// List, show and let go of recorded sessions
+    #[command(after_help = SESSIONS_EXAMPLES)]
+    Sessions {
+        /// What to do (default: list)
+        #[command(subcommand)]
+        command: Option<SessionsCommand>,
+    },
+
     /// Show which agents are installed, what is proven of them, and what is wrong here
     Doctor,
 
@@ -243,6 +251,74 @@ Examples:
   codriver extract session.cast
   codriver extract --harness claude --tag k7q2 --sent prompt.txt session.cast --json
   tmux capture-pane -pS - | codriver extract -";
+
+const SESSIONS_EXAMPLES: &str = "\
+Examples:
+  codriver sessions
+  codriver sessions list --all --verdict object --json
+  codriver sessions show 20260102
+  codriver sessions prune --days 7 --dry-run
+
+A session is named by its id, by the start of it, or as `last`.";
+
+/// `sessions`.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum SessionsCommand {
+    /// List the sessions of this repository, newest first
+    List(ListArgs),
+    /// Show one session with its rounds
+    Show {
+        /// Its id, the start of it, or `last`
+        #[arg(value_name = "SESSION")]
+        session: String,
+    },
+    /// Take away the sessions of all repositories that are too old or too many; never an open one
+    Prune(PruneArgs),
+}
+
+/// `sessions list`.
+#[derive(Debug, Clone, Default, PartialEq, ClapArgs)]
+pub struct ListArgs {
+    /// Of all repositories
+    #[arg(long, conflicts_with = "repo")]
+    pub all: bool,
+
+    /// Of the repositories whose key begins with KEY
+    #[arg(long, value_name = "KEY")]
+    pub repo: Option<String>,
+
+    /// Those in which this agent drove or reviewed
+    #[arg(long, value_name = "NAME")]
+    pub harness: Option<String>,
+
+    /// Those with a round of this verdict, or of this outcome (timeout, blocked, ended, …)
+    #[arg(long, value_name = "WORD")]
+    pub verdict: Option<String>,
+
+    /// Those that lasted at least that long
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub longer: Option<Duration>,
+
+    /// Print the ids alone, of all repositories
+    #[arg(long, hide = true)]
+    pub ids: bool,
+}
+
+/// `sessions prune`.
+#[derive(Debug, Clone, Default, PartialEq, ClapArgs)]
+pub struct PruneArgs {
+    /// Take away those that began more days ago (default: `sessions.keep_days`)
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(..=36_500))]
+    pub days: Option<u32>,
+
+    /// Then the oldest, until all together have at most so many megabytes (default: `sessions.keep_mb`)
+    #[arg(long, value_name = "MB")]
+    pub megabytes: Option<u32>,
+
+    /// Only say what would be taken away
+    #[arg(long)]
+    pub dry_run: bool,
+}
 
 /// `discuss`.
 #[derive(Debug, Clone, ClapArgs)]
@@ -406,11 +482,40 @@ pub fn command() -> clap::Command {
     Args::command()
 }
 
-/// The completion script of a shell.
+/// The completion script of a shell. In bash, zsh and fish it asks codriver for the ids of sessions.
 pub fn completions(shell: clap_complete::Shell) -> String {
+    use clap_complete::Shell::{Bash, Fish, Zsh};
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command(), "codriver", &mut script);
-    String::from_utf8_lossy(&script).into_owned()
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    match shell {
+        Bash => script.push_str(include_str!("../assets/completions/sessions.bash")),
+        Fish => script.push_str(include_str!("../assets/completions/sessions.fish")),
+        Zsh => script = zsh_with_sessions(&script),
+        _ => {}
+    }
+    script
+}
+
+/// Puts the functions that list sessions before the end of the script, where it runs, and names them where a session is
+/// wanted.
+fn zsh_with_sessions(script: &str) -> String {
+    const RUNS: &str = "if [ \"$funcstack[1]\"";
+    let mut out = String::with_capacity(script.len() + 1024);
+    for line in script.split_inclusive('\n') {
+        if line.starts_with(RUNS) {
+            out.push_str(include_str!("../assets/completions/sessions.zsh"));
+        }
+        let wants = |name: &str| line.contains(&format!(":{name} -- "));
+        if wants("session") || line.contains(":SESSION:") {
+            out.push_str(&line.replace(":_default", ":_codriver_session_ids"));
+        } else if wants("recording") {
+            out.push_str(&line.replace(":_files", ":_codriver_session_ids_and_files"));
+        } else {
+            out.push_str(line);
+        }
+    }
+    out
 }
 
 const FILES: &str = "\
@@ -572,6 +677,8 @@ pub enum Task {
     Extract(ExtractArgs),
     /// The rules behind a recording's state and verdict.
     Explain(ExplainArgs),
+    /// The recorded sessions.
+    Sessions(SessionsCommand),
     /// The state of this machine.
     Doctor,
     /// The settings.
@@ -637,6 +744,9 @@ impl Args {
             Command::Brief { force } => Task::Brief { force },
             Command::Extract(args) => Task::Extract(args),
             Command::Explain(args) => Task::Explain(args),
+            Command::Sessions { command } => Task::Sessions(
+                command.unwrap_or_else(|| SessionsCommand::List(ListArgs::default())),
+            ),
             Command::Doctor => Task::Doctor,
             Command::Config { command } => {
                 Task::Config(command.unwrap_or(ConfigCommand::Show { bundled: false }))
@@ -799,6 +909,23 @@ mod tests {
         }
         assert!(!page.contains("demo\\-agent \\-\\-") && !page.contains("(1)"));
         Ok(())
+    }
+
+    #[test]
+    fn shells_ask_for_the_ids_of_sessions() {
+        use clap_complete::Shell::{Bash, Fish, Zsh};
+        let asks = "codriver sessions list --ids";
+        for shell in [Bash, Fish, Zsh] {
+            assert!(completions(shell).contains(asks), "{shell}");
+        }
+        let zsh = completions(Zsh);
+        let shown = zsh.lines().find(|line| line.contains(":session -- "));
+        assert!(
+            shown.is_some_and(|line| line.contains(":_codriver_session_ids'")),
+            "{shown:?}"
+        );
+        let runs = zsh.find("if [ \"$funcstack[1]\"");
+        assert!(zsh.find("_codriver_session_ids() {") < runs, "{runs:?}");
     }
 
     #[test]

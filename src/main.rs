@@ -8,7 +8,7 @@ use codriver::demo::Kind;
 use codriver::flow::compose::Asked;
 use codriver::flow::config::{Printed, Workplace};
 use codriver::flow::demo_agent::{self, DemoOptions};
-use codriver::flow::{answer, config, console, doctor, explain, extract, round};
+use codriver::flow::{answer, config, console, doctor, explain, extract, round, sessions};
 use codriver::ui;
 use codriver::world::{environment, files, log, terminal};
 
@@ -69,6 +69,13 @@ fn run(call: &Call) -> Result<Printed, Failure> {
         Task::Config(command) => config::run(*command, &place()?, options)
             .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure),
         Task::Doctor => Ok(doctor::run(&place()?, options)),
+        Task::Sessions(command) => {
+            let place = place()?;
+            let settings = config::settings(&place, options)
+                .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure)?;
+            sessions::run(command, &place, &settings, options)
+                .map_err(|failure| (failure.exit, Box::from(failure)) as Failure)
+        }
         Task::Completions(shell) => Ok(Printed::done(cli::completions(*shell))),
         Task::Man => cli::manual()
             .map(Printed::done)

@@ -8,6 +8,7 @@ use codriver::recording::event::Entry;
 use codriver::recording::receipt::Receipt;
 use codriver::recording::result::{Extract, Round};
 use codriver::recording::session::Session;
+use codriver::recording::summary::Sessions;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
@@ -29,6 +30,7 @@ fn the_schemas_are_the_ones_of_the_types() -> Test {
         ("receipt", schema::<Receipt>()),
         ("event", schema::<Entry>()),
         ("session", schema::<Session>()),
+        ("sessions", schema::<Sessions>()),
     ];
     for (name, schema) in schemas {
         let path = folder.join(format!("{name}.json"));

@@ -38,6 +38,10 @@ pub(super) struct Document {
     pub runner: Runners,
     /// Human acceptance.
     pub accept: Accept,
+    /// Recorded sessions.
+    pub sessions: Sessions,
+    /// Whether what a person types is recorded.
+    pub record_input: Option<bool>,
     /// Folders and files a confined peer may not read.
     #[schemars(extend("items" = { "type": "string", "format": "clean-path" }))]
     pub deny_read: Vec<String>,
@@ -108,6 +112,18 @@ pub(super) struct Ui {
     /// Rows of scrollback kept per pane.
     #[schemars(range(min = 100, max = 100_000))]
     pub scrollback: Option<u32>,
+}
+
+/// `[sessions]`.
+#[derive(Default, JsonSchema)]
+#[schemars(default, deny_unknown_fields)]
+pub(super) struct Sessions {
+    /// Days after which `sessions prune` takes a session away.
+    #[schemars(range(min = 0, max = 36_500))]
+    pub keep_days: Option<u32>,
+    /// Megabytes that all sessions together may have before it takes the oldest ones away.
+    #[schemars(range(min = 0, max = 1_000_000_000))]
+    pub keep_mb: Option<u32>,
 }
 
 /// How the two panes stand.

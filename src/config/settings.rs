@@ -42,6 +42,12 @@ pub struct Settings {
     pub tail_lines: Sourced<usize>,
     /// Rows of scrollback kept per pane.
     pub scrollback: Sourced<usize>,
+    /// Days after which a session is let go.
+    pub keep_days: Sourced<u32>,
+    /// Megabytes of all sessions together from which on the oldest ones are.
+    pub keep_mb: Sourced<u32>,
+    /// Whether what a person types is recorded.
+    pub record_input: Sourced<bool>,
     /// What was set aside or overruled.
     pub diagnostics: Vec<Diagnostic>,
     entries: Vec<Entry>,
@@ -62,6 +68,9 @@ impl Settings {
             quiet: millis("defaults.quiet_ms")?,
             tail_lines: sourced(&entries, "defaults.tail_lines")?,
             scrollback: sourced(&entries, "ui.scrollback")?,
+            keep_days: sourced(&entries, "sessions.keep_days")?,
+            keep_mb: sourced(&entries, "sessions.keep_mb")?,
+            record_input: sourced(&entries, "record_input")?,
             profiles: profiles(&entries)?,
             diagnostics,
             entries,

@@ -17,4 +17,5 @@ pub mod pane;
 mod peer;
 pub mod recorder;
 pub mod round;
+pub mod sessions;
 mod talk;

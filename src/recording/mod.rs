@@ -6,6 +6,8 @@ pub mod event;
 pub mod fallback;
 pub mod receipt;
 pub mod result;
+pub mod retention;
 mod schema;
 pub mod session;
+pub mod summary;
 pub mod word;

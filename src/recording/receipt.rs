@@ -145,6 +145,21 @@ pub enum Outcome {
     Refused,
 }
 
+impl Outcome {
+    /// The word for it, as it stands in a receipt.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Timeout => "timeout",
+            Self::Blocked => "blocked",
+            Self::Ended => "ended",
+            Self::Unsent => "unsent",
+            Self::Interrupted => "interrupted",
+            Self::Refused => "refused",
+        }
+    }
+}
+
 /// The texts of a round, by digest and by place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Texts {

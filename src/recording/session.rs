@@ -6,15 +6,30 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::digest::Digest;
 use super::receipt::{self, Break, Receipt, Seal};
+use crate::plain;
 use crate::screen::Size;
 
 /// The schema name of a [`Session`].
 pub const SESSION_SCHEMA: &str = "codriver.session/1";
 /// Longest readable part of a repository key, in bytes.
 const KEY_NAME_BYTES: usize = 40;
+
+/// Why a session file is not read, or not as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unread {
+    /// It was written by a newer version.
+    #[error(
+        "it has the form `{0}`, which this version does not know; what can be read of it is shown"
+    )]
+    Newer(String),
+    /// It is no session file.
+    #[error("its session.json is no session file")]
+    Broken,
+}
 
 /// The session file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -122,6 +137,42 @@ impl Session {
             receipts: Seal::default(),
             whole: true,
         }
+    }
+
+    /// Reads a session file. Of one of a newer form what is known is taken over, and the fault says so.
+    ///
+    /// # Errors
+    ///
+    /// When nothing of it can be read.
+    pub fn read(bytes: &[u8]) -> Result<(Self, Option<Unread>), Unread> {
+        let value: Value = serde_json::from_slice(bytes).map_err(|_| Unread::Broken)?;
+        let word = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        let schema = word("schema").ok_or(Unread::Broken)?;
+        if schema == SESSION_SCHEMA {
+            let session = serde_json::from_value(value).map_err(|_| Unread::Broken)?;
+            return Ok((session, None));
+        }
+        if !schema.starts_with("codriver.session/") {
+            return Err(Unread::Broken);
+        }
+        let part = |name: &str| value.get(name).cloned().unwrap_or_default();
+        let session = Self {
+            id: word("id").unwrap_or_default(),
+            repo: word("repo").unwrap_or_default(),
+            worktree: word("worktree").unwrap_or_default(),
+            codriver: word("codriver").unwrap_or_default(),
+            pid: serde_json::from_value(part("pid")).unwrap_or_default(),
+            started: word("started").unwrap_or_default(),
+            ended: word("ended"),
+            // What cannot be told counts as running, and is never taken away by mistake.
+            state: serde_json::from_value(part("state")).unwrap_or(State::Open),
+            panes: serde_json::from_value(part("panes")).unwrap_or_default(),
+            receipts: serde_json::from_value(part("receipts")).unwrap_or_default(),
+            whole: serde_json::from_value(part("whole")).unwrap_or(false),
+            schema: schema.clone(),
+        };
+        let newer = plain::display(&schema, crate::limits::QUOTE_BYTES);
+        Ok((session, Some(Unread::Newer(newer))))
     }
 
     /// Checks the session's receipts against its seal, as [`receipt::verify`] does. A session that was killed may have
@@ -249,6 +300,22 @@ mod tests {
         assert_eq!(session.started, "1970-01-01T00:00:01.000Z");
         assert_eq!(session.panes[0].file, "peer.cast");
         Ok(())
+    }
+
+    #[test]
+    fn a_file_of_a_newer_version_is_shown_as_far_as_it_is_known() {
+        let bytes = br#"{"schema":"codriver.session/2","id":"s","state":"paused","started":"t","panes":7,"new":[]}"#;
+        let (session, fault) = Session::read(bytes).expect("readable");
+        assert_eq!(
+            (session.id.as_str(), session.state, session.panes.len()),
+            ("s", State::Open, 0)
+        );
+        assert_eq!(fault, Some(Unread::Newer("codriver.session/2".to_owned())));
+        for broken in [&b""[..], b"{", b"{}", br#"{"schema":"other/1"}"#, b"\xff"] {
+            assert_eq!(Session::read(broken), Err(Unread::Broken));
+        }
+        let own = Session::open("s", "r", Path::new("/w"), "0", 1, Duration::ZERO);
+        assert_eq!(Session::read(&own.file()), Ok((own, None)));
     }
 
     #[test]

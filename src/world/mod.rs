@@ -18,6 +18,7 @@ pub mod program;
 pub mod pty;
 pub mod random;
 pub mod raw_terminal;
+pub mod sessions;
 pub mod settings_file;
 pub mod signals;
 pub mod store;

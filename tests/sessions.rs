@@ -1,0 +1,7 @@
+//! `sessions` through the program itself, on sessions as the recorder leaves them.
+
+#[path = "sessions/world.rs"]
+mod world;
+
+#[path = "sessions/list.rs"]
+mod list;
