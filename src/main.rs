@@ -8,7 +8,7 @@ use codriver::demo::Kind;
 use codriver::flow::compose::Asked;
 use codriver::flow::config::{Printed, Workplace};
 use codriver::flow::demo_agent::{self, DemoOptions};
-use codriver::flow::{answer, config, console, doctor, explain, extract, round, sessions};
+use codriver::flow::{answer, config, console, doctor, explain, extract, replay, round, sessions};
 use codriver::ui;
 use codriver::world::{environment, files, log, terminal};
 
@@ -69,6 +69,13 @@ fn run(call: &Call) -> Result<Printed, Failure> {
         Task::Config(command) => config::run(*command, &place()?, options)
             .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure),
         Task::Doctor => Ok(doctor::run(&place()?, options)),
+        Task::Replay(args) => {
+            let place = place()?;
+            let settings = config::settings(&place, options)
+                .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure)?;
+            replay::headless(args, &place, &settings, options, &mut note)
+                .map_err(|failure| (failure.exit, Box::from(failure)) as Failure)
+        }
         Task::Sessions(command) => {
             let place = place()?;
             let settings = config::settings(&place, options)

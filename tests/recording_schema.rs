@@ -6,6 +6,7 @@ use std::path::Path;
 
 use codriver::recording::event::Entry;
 use codriver::recording::receipt::Receipt;
+use codriver::recording::replay::Replay;
 use codriver::recording::result::{Extract, Round};
 use codriver::recording::session::Session;
 use codriver::recording::summary::Sessions;
@@ -30,6 +31,7 @@ fn the_schemas_are_the_ones_of_the_types() -> Test {
         ("receipt", schema::<Receipt>()),
         ("event", schema::<Entry>()),
         ("session", schema::<Session>()),
+        ("replay", schema::<Replay>()),
         ("sessions", schema::<Sessions>()),
     ];
     for (name, schema) in schemas {

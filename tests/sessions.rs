@@ -5,3 +5,6 @@ mod world;
 
 #[path = "sessions/list.rs"]
 mod list;
+
+#[path = "sessions/replay.rs"]
+mod replay;

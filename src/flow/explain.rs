@@ -23,6 +23,7 @@ pub fn run(
         file: &args.file,
         harness: args.harness.as_deref(),
         tags: &args.tag,
+        began: &[],
         sent: args.sent.as_deref(),
         until: args.at,
     };

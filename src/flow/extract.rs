@@ -69,6 +69,8 @@ pub(super) struct Source<'a> {
     pub harness: Option<&'a str>,
     /// One tag per round.
     pub tags: &'a [String],
+    /// Tags by the moment their round began.
+    pub began: &'a [(Duration, String)],
     /// A file with the text that was sent.
     pub sent: Option<&'a Path>,
     /// Nothing after this moment is played.
@@ -101,6 +103,7 @@ pub fn run(
         file: &args.file,
         harness: args.harness.as_deref(),
         tags: &args.tag,
+        began: &[],
         sent: args.sent.as_deref(),
         until: args.at,
     };
@@ -224,6 +227,7 @@ fn play_recording<R: BufRead + Send + 'static>(
     let title = header.title.as_deref().or(header.command.as_deref());
     let given = Given {
         tags: source.tags.to_vec(),
+        began: source.began.to_vec(),
         sent,
         until: source.until,
     };

@@ -16,6 +16,7 @@ mod launch;
 pub mod pane;
 mod peer;
 pub mod recorder;
+pub mod replay;
 pub mod round;
 pub mod sessions;
 mod talk;

@@ -29,6 +29,8 @@ pub struct Found {
 pub struct Given {
     /// One tag per round; the last one holds for the rest.
     pub tags: Vec<String>,
+    /// Tags by the moment their round began, oldest first, where that is known; a round has the last one before it.
+    pub began: Vec<(Duration, String)>,
     /// The text that was sent, when the recording does not hold it.
     pub sent: Option<String>,
     /// Nothing after this moment is played.
@@ -53,6 +55,8 @@ pub struct Player {
     rested: Option<Mark>,
     stirred: Option<Duration>,
     doubted: bool,
+    /// When output is missing that was never recorded.
+    gaps: Vec<Duration>,
 }
 
 /// A round whose end was not seen yet.
@@ -107,6 +111,7 @@ impl Player {
             rested: None,
             stirred: None,
             doubted: false,
+            gaps: Vec::new(),
         }
     }
 
@@ -220,6 +225,7 @@ impl Player {
             }
             "reply-complete" | "settled" | "settled-late" => self.read(at, false),
             "quit" => self.close(),
+            "gap:" => self.gaps.push(at),
             _ => {}
         }
     }
@@ -333,7 +339,11 @@ impl Player {
     fn look(&self, at: Duration, mark: Option<Mark>, open: Option<&Open>, cut: bool) -> Taken {
         let lines = self.lines(mark);
         let tags = &self.given.tags;
-        let tag = tags.get(self.found.len()).or(tags.last());
+        let from = open.map_or(at, |open| open.from);
+        let began = &self.given.began;
+        let of_moment = began.iter().rfind(|(began, _)| *began <= from);
+        let of_place = || tags.get(self.found.len()).or(tags.last());
+        let tag = of_moment.map(|(_, tag)| tag).or_else(of_place);
         let failed = &self.profile.osc_state.failed;
         let state = self.screen.agent_state();
         let asked = Asked {
@@ -347,6 +357,14 @@ impl Player {
         };
         let mut reading = reply::read(&lines, &self.profile.screen, &asked);
         reading.complete &= self.screen.is_whole();
+        if self.gaps.iter().any(|gap| *gap >= from) {
+            reading.complete = false;
+            // What is missing may have taken it back.
+            if reading.verdict == Verdict::Agree {
+                reading.verdict = Verdict::Unparsed;
+                reading.reason = Some(Reason::Incomplete);
+            }
+        }
         let evidence = Evidence::of(&reading, &lines);
         Taken {
             at,

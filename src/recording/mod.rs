@@ -5,6 +5,7 @@ pub mod digest;
 pub mod event;
 pub mod fallback;
 pub mod receipt;
+pub mod replay;
 pub mod result;
 pub mod retention;
 mod schema;

@@ -13,6 +13,8 @@ use crate::world::{Fault, Outcome, Peer, World, each};
 tests! {
     a_recorded_round_is_read_again_to_the_same_result,
     what_only_a_taller_window_held_is_read_again_too,
+    every_round_is_verified_from_its_bytes,
+    a_round_that_was_changed_is_told,
     the_receipts_show_any_change,
     waiting_for_a_silent_peer_costs_nothing,
 }
@@ -116,6 +118,97 @@ fn what_only_a_taller_window_held_is_read_again_too() -> Outcome {
     let value: serde_json::Value = serde_json::from_str(&world.headless(&peer, &args)?.run()?.out)?;
     assert_eq!(value["rounds"][1]["rationale"], said);
     assert_eq!(value["rounds"][1]["verdict"], "OBJECT");
+    Ok(())
+}
+
+fn every_round_is_verified_from_its_bytes() -> Outcome {
+    each(&["demo", "codex", "opencode", "scribe"], |harness| {
+        let world = World::new()?;
+        let peer = Peer::new(harness).says(REVIEW);
+        let args = ["--json", "--size", "70x40", "discuss", "Well?"];
+        let round = world.headless(&peer, &args)?.run()?.round(11)?;
+        let verified = world
+            .headless(&peer, &["replay", "last", "--verify"])?
+            .run()?;
+        assert_eq!(
+            verified.status.code(),
+            Some(0),
+            "{}{}",
+            verified.out,
+            verified.err
+        );
+        assert!(
+            verified
+                .out
+                .ends_with("verified: 2 of 2 rounds were read again, and nothing differs\n"),
+            "{}",
+            verified.out
+        );
+        let args = ["--json", "replay", "last", "--verify"];
+        let value: serde_json::Value =
+            serde_json::from_str(&world.headless(&peer, &args)?.run()?.out)?;
+        Schema::named("replay")?.check(&value)?;
+        assert_eq!(value["rounds"][1]["rationale"], round.reading.rationale());
+        assert_eq!(
+            value["rounds"][1]["receipt"],
+            round.receipt.as_deref().unwrap_or_default()
+        );
+        assert_eq!(value["verified"]["rounds"][1]["verdict"], "OBJECT");
+        Ok(())
+    })
+}
+
+fn a_round_that_was_changed_is_told() -> Outcome {
+    let world = World::new()?;
+    let peer = Peer::new("scribe").says(REVIEW);
+    world.headless(&peer, &["discuss", "Well?"])?.run()?;
+    let record = world.record()?;
+    let verify = || -> Result<(i32, String), Fault> {
+        let run = world
+            .headless(&peer, &["replay", "last", "--verify"])?
+            .unchecked()
+            .run()?;
+        Ok((run.status.code().unwrap_or(-1), run.out))
+    };
+    let cast = record.folder.join("peer.cast");
+    let bytes = fs::read_to_string(&cast)?;
+
+    // The reply in the recording is another one.
+    fs::write(&cast, bytes.replace("OBJECT", "ADJUST"))?;
+    let (status, said) = verify()?;
+    assert_eq!(status, 1, "{said}");
+    assert!(
+        said.contains("the receipt says OBJECT, and the recording reads UNPARSED")
+            || said.contains("the receipt says OBJECT, and the recording reads ADJUST"),
+        "{said}"
+    );
+    fs::write(&cast, &bytes)?;
+    assert_eq!(verify()?.0, 0);
+
+    // The kept text is another one.
+    let text = record.folder.join("transcripts/02-round-rationale.txt");
+    let kept = fs::read_to_string(&text)?;
+    fs::write(&text, "All is well.")?;
+    let (status, said) = verify()?;
+    assert_eq!(status, 1, "{said}");
+    assert!(
+        said.contains("the text `rationale` is not the one that is digested"),
+        "{said}"
+    );
+    assert!(!said.contains("All is well"), "{said}");
+    fs::write(&text, kept)?;
+
+    // The receipt is another one, its chain written anew and its seal not.
+    let receipts = record.folder.join("receipts.jsonl");
+    let lines = fs::read_to_string(&receipts)?;
+    fs::write(&receipts, lines.replace("OBJECT", "AGREE"))?;
+    let (status, said) = verify()?;
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("differs: receipts: "), "{said}");
+    assert!(
+        said.contains("the receipt says AGREE, and the recording reads OBJECT"),
+        "{said}"
+    );
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use codriver::flow::recorder::{Opening, Recorder};
+use codriver::flow::recorder::{Opening, PaneIndex, Recorder};
 use codriver::recording::digest::Digest;
 use codriver::recording::receipt::{Body, Outcome, RoundReceipt, Texts};
 use codriver::recording::result::{Delivery, Route, Span, Tree};
@@ -26,6 +26,7 @@ pub(crate) struct World {
 /// A session that is being recorded.
 pub(crate) struct Recording {
     pub(crate) recorder: Recorder,
+    pub(crate) peer: PaneIndex,
 }
 
 pub(crate) struct Said {
@@ -65,8 +66,8 @@ impl World {
             started: Duration::from_secs(started),
         });
         let pane = Pane::new("peer", harness, None, [harness], Size::new(80, 24));
-        recorder.add_pane(pane, harness);
-        Recording { recorder }
+        let peer = recorder.add_pane(pane, harness);
+        Recording { recorder, peer }
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Result<Said, Fault> {
@@ -94,7 +95,7 @@ impl World {
 }
 
 impl Said {
-    fn of(output: &Output) -> Self {
+    pub(crate) fn of(output: &Output) -> Self {
         Self {
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
             err: String::from_utf8_lossy(&output.stderr).into_owned(),

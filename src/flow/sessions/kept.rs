@@ -7,7 +7,7 @@ use crate::flow::failure::{Failure, shown};
 use crate::limits;
 use crate::plain;
 use crate::recording::event::Entry;
-use crate::recording::receipt::{self, Receipt};
+use crate::recording::receipt::{self, Break, Receipt};
 use crate::recording::session::{Session, State};
 use crate::recording::summary::{Standing, Summary};
 use crate::world::sessions::{self, Folder};
@@ -22,6 +22,8 @@ pub(in crate::flow) struct Kept {
     pub session: Option<Session>,
     /// Its receipts, as far as their chain holds.
     pub receipts: Vec<Receipt>,
+    /// Why the chain of its receipts does not hold.
+    pub broken: Option<Break>,
     /// What a list says of it.
     pub summary: Summary,
 }
@@ -52,22 +54,53 @@ impl Kept {
             summary.standing = standing(session);
             summary.whole &= summary.standing != Standing::Killed;
         }
-        let receipts = read_receipts(&folder.path, session.as_ref(), &mut summary);
+        let (receipts, broken) = read_receipts(&folder.path, session.as_ref(), &mut summary);
         summary.count(&receipts);
         summary.length_ms = length(&folder.path, session.as_ref());
         Self {
             folder,
             session,
             receipts,
+            broken,
             summary,
         }
     }
+
+    /// The recording of a pane: as it was written, or compressed when the session was closed.
+    pub(in crate::flow) fn cast(&self, pane: &str) -> Option<PathBuf> {
+        let named = self.session.as_ref().and_then(|session| {
+            let pane = session.panes.iter().find(|found| found.pane == pane)?;
+            is_plain(&pane.file).then(|| pane.file.clone())
+        });
+        let file = named.unwrap_or_else(|| format!("{pane}.cast"));
+        let packed = self.folder.path.join(format!("{file}.zst"));
+        [self.folder.path.join(file), packed]
+            .into_iter()
+            .find(|path| sessions::has(path))
+    }
+
+    /// A text of a round, by the name its receipt gives; none when it is not there.
+    pub(in crate::flow) fn text(&self, file: &str) -> Option<Vec<u8>> {
+        let name = file.strip_prefix("transcripts/")?;
+        if !is_plain(name) {
+            return None;
+        }
+        let path = self.folder.path.join("transcripts").join(name);
+        sessions::read(&path, TEXT_BYTES).ok().flatten()
+    }
 }
 
+/// Largest text of a round that is read.
+const TEXT_BYTES: u64 = 64 << 20;
 /// Largest session file, and largest file of receipts.
 const FILE_BYTES: u64 = 256 << 20;
 /// Of a file of events, the end in which the last line is looked for.
 const TAIL_BYTES: u64 = 256 << 10;
+
+/// Whether a name from a record is the name of a file in its folder and nothing else.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
+}
 
 fn read_session(folder: &Path, faults: &mut Vec<String>) -> Option<Session> {
     let bytes = match sessions::read(&folder.join("session.json"), FILE_BYTES) {
@@ -102,14 +135,18 @@ fn standing(session: &Session) -> Standing {
     }
 }
 
-fn read_receipts(folder: &Path, session: Option<&Session>, summary: &mut Summary) -> Vec<Receipt> {
+fn read_receipts(
+    folder: &Path,
+    session: Option<&Session>,
+    summary: &mut Summary,
+) -> (Vec<Receipt>, Option<Break>) {
     let lines = match sessions::read(&folder.join("receipts.jsonl"), FILE_BYTES) {
         Ok(lines) => lines.unwrap_or_default(),
         Err(error) => {
             summary
                 .faults
                 .push(format!("its receipts cannot be read: {error}"));
-            return Vec::new();
+            return Default::default();
         }
     };
     let read = match session {
@@ -117,12 +154,12 @@ fn read_receipts(folder: &Path, session: Option<&Session>, summary: &mut Summary
         None => receipt::links(&lines).map(|(receipts, _)| receipts),
     };
     match read {
-        Ok(receipts) => receipts,
+        Ok(receipts) => (receipts, None),
         // The last line of one that runs may be on its way.
-        Err(_) if summary.standing == Standing::Open => readable(&lines),
+        Err(_) if summary.standing == Standing::Open => (readable(&lines), None),
         Err(broken) => {
             summary.faults.push(format!("receipts: {broken}"));
-            readable(&lines)
+            (readable(&lines), Some(broken))
         }
     }
 }
