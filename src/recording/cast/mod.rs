@@ -1,6 +1,6 @@
 //! Terminal recordings in the asciicast format: versions 1, 2 and 3 are read, version 3 is written.
 //!
-//! Both ends are pure: [`Reader`] takes bytes from any buffered source, plain or zstd, and gives events one by one;
+//! Both ends are pure: [`Reader`] takes bytes from any buffered source, plain, zstd or gzip, and gives events one by one;
 //! [`Writer`] turns what happened into whole lines.
 
 mod line;

@@ -494,6 +494,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::Kind;
+    use std::io::Write as _;
+
     use super::*;
 
     fn open(bytes: &[u8]) -> Reader<&[u8]> {
@@ -713,6 +715,24 @@ mod tests {
         let read = events(&mut cut).len();
         assert!(cut.notes().cut);
         assert!((1..20_000).contains(&read), "{read}");
+        let gzip = |bytes: &[u8]| {
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packed.write_all(bytes)?;
+            packed.finish()
+        };
+        let packed = gzip(&file)?;
+        let mut whole = open(&packed);
+        assert_eq!(events(&mut whole).len(), 20_000);
+        assert!(!whole.notes().cut);
+        let mut cut = open(&packed[..packed.len() - 9]);
+        let read = events(&mut cut).len();
+        assert!(cut.notes().cut);
+        assert!((1..=20_000).contains(&read), "{read}");
+        // Members one behind the other are one file.
+        let (head, tail) = file.split_at(file.len() / 2);
+        let mut members = gzip(head)?;
+        members.extend(gzip(tail)?);
+        assert_eq!(events(&mut open(&members)).len(), 20_000);
         let packed = zstd::encode_all(&b"plain"[..], 1)?;
         let Opened::Text(mut text) = Reader::open(&packed[..])? else {
             panic!("plain text is taken as a recording");

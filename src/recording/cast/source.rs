@@ -1,9 +1,15 @@
-//! The bytes of a recording, decompressed when they begin like a zstd frame.
+//! The bytes of a recording, decompressed when they begin like a zstd frame or a gzip member.
 
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
+use flate2::bufread::MultiGzDecoder;
+
 /// First bytes of every zstd frame.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// First bytes of every gzip member: the only method there is.
+const GZIP_MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
+/// Bytes decompressed in one go.
+const ROOM: usize = 128 * 1024;
 
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
@@ -13,6 +19,8 @@ pub(super) enum Source<R: BufRead> {
     Plain(Whole<R>),
     /// Through the decompressor.
     Zstd(Box<BufReader<zstd::Decoder<'static, Whole<R>>>>),
+    /// Through the other one.
+    Gzip(Box<BufReader<MultiGzDecoder<Whole<R>>>>),
     /// From memory.
     Held(Cursor<Vec<u8>>),
 }
@@ -25,16 +33,21 @@ impl<R: BufRead> Source<R> {
             .by_ref()
             .take(ZSTD_MAGIC.len() as u64)
             .read_to_end(&mut first)?;
-        let packed = first == ZSTD_MAGIC;
+        let (is_zstd, is_gzip) = (first == ZSTD_MAGIC, first.starts_with(&GZIP_MAGIC));
         let whole = Cursor::new(first).chain(input);
-        if !packed {
-            return Ok(Self::Plain(whole));
+        if is_zstd {
+            let decoder = zstd::Decoder::with_buffer(whole)?;
+            return Ok(Self::Zstd(Box::new(BufReader::with_capacity(
+                ROOM, decoder,
+            ))));
         }
-        let decoder = zstd::Decoder::with_buffer(whole)?;
-        Ok(Self::Zstd(Box::new(BufReader::with_capacity(
-            128 * 1024,
-            decoder,
-        ))))
+        if is_gzip {
+            let decoder = MultiGzDecoder::new(whole);
+            return Ok(Self::Gzip(Box::new(BufReader::with_capacity(
+                ROOM, decoder,
+            ))));
+        }
+        Ok(Self::Plain(whole))
     }
 }
 
@@ -43,6 +56,7 @@ impl<R: BufRead> Read for Source<R> {
         match self {
             Self::Plain(input) => input.read(buf),
             Self::Zstd(input) => input.read(buf),
+            Self::Gzip(input) => input.read(buf),
             Self::Held(input) => input.read(buf),
         }
     }
@@ -53,6 +67,7 @@ impl<R: BufRead> BufRead for Source<R> {
         match self {
             Self::Plain(input) => input.fill_buf(),
             Self::Zstd(input) => input.fill_buf(),
+            Self::Gzip(input) => input.fill_buf(),
             Self::Held(input) => input.fill_buf(),
         }
     }
@@ -61,6 +76,7 @@ impl<R: BufRead> BufRead for Source<R> {
         match self {
             Self::Plain(input) => input.consume(amount),
             Self::Zstd(input) => input.consume(amount),
+            Self::Gzip(input) => input.consume(amount),
             Self::Held(input) => input.consume(amount),
         }
     }
