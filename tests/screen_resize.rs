@@ -52,6 +52,19 @@ fn widening_brings_it_back_to_the_cells() {
 }
 
 #[test]
+fn rows_that_left_come_back_as_blank_ones_on_no_screen() {
+    let mut behind = fed(10, 2, "a\r\nb\r\nc\r\nd\x1b[?1049halt");
+    resize(&mut behind, 10, 5);
+    behind.feed(b"\x1b[?1049l", NOW);
+    assert_eq!(texts(&behind), ["a", "b", "c", "d"]);
+    assert_eq!([cells(&behind, 0), cells(&behind, 1)], ["c", "d"]);
+    // What is shown while a frame with a question in it is drawn.
+    let mut frozen = fed(10, 2, "a\r\nb\r\nc\r\nd\x1b[?2026h\x1b[6n");
+    resize(&mut frozen, 10, 5);
+    assert_eq!([cells(&frozen, 0), cells(&frozen, 1)], ["c", "d"]);
+}
+
+#[test]
 fn what_was_cut_goes_with_the_row_into_the_scrollback() {
     let mut screen = fed(10, 2, "0123456789\r\n");
     resize(&mut screen, 4, 2);

@@ -6,6 +6,7 @@
 
 use std::num::NonZeroU16;
 
+use serde::{Deserialize, Serialize};
 use vt100::capture::RowContents;
 
 use super::Size;
@@ -18,6 +19,7 @@ use super::known::Known;
 use super::overhang::Overhangs;
 use super::row::{self, Marks, Row, RowReader, read_screen};
 use super::scan::{Piece, Scanner};
+use super::vt::Vt;
 
 /// Bytes after which the screen is cloned again; more for a screen so large that a clone costs more than that.
 const JOURNAL_BYTES: usize = 512 * 1024;
@@ -29,6 +31,17 @@ const PARTED_BYTES: usize = 4096;
 const SKIPPED_BYTES: usize = 8 * 1024;
 /// Pieces that may break one replay before it is given up.
 const BROKEN_PIECES: usize = 8;
+
+/// All that an emulator is, its history left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    vt: Vt,
+    overhangs: Overhangs,
+    extras: (Vec<Extra>, u32),
+    region_full: bool,
+    losses: u32,
+    last: Option<char>,
+}
 
 /// The emulator.
 pub(super) struct Emulator {
@@ -156,6 +169,44 @@ impl Emulator {
         }
     }
 
+    /// What it is; none when that could not be made again.
+    pub(super) fn kept(&self) -> Option<Kept> {
+        let sink = self.parser.callbacks();
+        let kept = Kept {
+            vt: Vt::read(self.parser.screen())?,
+            overhangs: sink.overhangs.clone(),
+            extras: sink.extras.kept(),
+            region_full: self.region_full,
+            losses: self.losses,
+            last: self.journal.last_printed(),
+        };
+        Self::of(kept.clone(), History::new(0))?;
+        Some(kept)
+    }
+
+    /// Makes it again; none when that does not come to the same.
+    pub(super) fn of(kept: Kept, history: History) -> Option<Self> {
+        let (cols, rows) = kept.vt.size();
+        let size = Size { cols, rows };
+        if !kept.vt.is_sound() || size != Size::new(cols, rows) {
+            return None;
+        }
+        let mut emulator = Self::new(size, 0);
+        kept.vt.draw(&mut emulator.parser)?;
+        if Vt::read(emulator.parser.screen())? != kept.vt {
+            return None;
+        }
+        let sink = emulator.parser.callbacks_mut();
+        sink.history = history;
+        sink.overhangs = kept.overhangs;
+        sink.extras = Extras::again(kept.extras)?;
+        emulator.region_full = kept.region_full;
+        emulator.losses = kept.losses;
+        emulator.settle(kept.last);
+        emulator.damage_all();
+        Some(emulator)
+    }
+
     /// The rows that may look different since the last call.
     pub(super) fn take_damage(&mut self) -> Damage {
         std::mem::replace(&mut self.damage, Damage::nothing())
@@ -164,6 +215,15 @@ impl Emulator {
     /// Takes everything for different.
     pub(super) fn damage_all(&mut self) {
         self.damage.add_all();
+    }
+
+    /// Columns and rows.
+    pub(super) fn size(&self) -> Size {
+        let (rows, cols) = self.parser.screen().size();
+        Size {
+            cols: cols.get(),
+            rows: rows.get(),
+        }
     }
 
     /// The crate's screen.

@@ -7,11 +7,13 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use super::line::Color;
 use super::link::LinkId;
 
 /// How a line under the text is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Underline {
     /// One straight line.
     #[default]
@@ -27,7 +29,7 @@ pub enum Underline {
 }
 
 /// What of a cell's look is no part of its `Style`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Extra {
     /// The kind of line, where the style is underlined.
     pub underline: Underline,
@@ -88,6 +90,25 @@ pub(super) struct Extras {
 }
 
 impl Extras {
+    /// All looks that are kept, oldest first, and the number of the first.
+    pub(super) fn kept(&self) -> (Vec<Extra>, u32) {
+        (self.kept.iter().copied().collect(), self.first)
+    }
+
+    /// The looks that were kept before.
+    pub(super) fn again((kept, first): (Vec<Extra>, u32)) -> Option<Self> {
+        if kept.len() > KEPT {
+            return None;
+        }
+        let numbers = (0..).zip(&kept);
+        let numbers = numbers.map(|(at, extra): (u32, _)| (*extra, first.wrapping_add(at)));
+        Some(Self {
+            numbers: numbers.collect(),
+            kept: kept.into(),
+            first,
+        })
+    }
+
     /// Whether no cell can carry a mark.
     pub(super) fn is_empty(&self) -> bool {
         self.kept.is_empty()

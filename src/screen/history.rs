@@ -36,6 +36,18 @@ impl History {
         }
     }
 
+    /// The rows that were kept before, the last of which is numbered one below `end`.
+    pub(super) fn of(limit: usize, end: u64, generation: u32, rows: Vec<Row>) -> Option<Self> {
+        let first = end.checked_sub(rows.len() as u64)?;
+        (rows.len() <= limit).then(|| Self {
+            rows: rows.into(),
+            first,
+            limit,
+            generation,
+            frozen: None,
+        })
+    }
+
     /// Adds a row; the oldest one goes when there is no room.
     pub(super) fn push(&mut self, row: Row) {
         if self.limit == 0 {

@@ -1,7 +1,9 @@
 //! One logical line of a screen: text and the runs of equal style in it.
 
+use serde::{Deserialize, Serialize};
+
 /// A colour as the child asked for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Color {
     /// The terminal's own.
     #[default]
@@ -13,7 +15,7 @@ pub enum Color {
 }
 
 /// How a run of text is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Style {
     /// Foreground.
     pub fg: Color,

@@ -4,6 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::limits;
 
 /// The kinds of address that pass.
@@ -12,11 +14,11 @@ const SCHEMES: [&str; 4] = ["http:", "https:", "file:", "mailto:"];
 const ID_BYTES: usize = 256;
 
 /// The number of a link on its screen; never given twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LinkId(NonZeroU32);
 
 /// A link: printable ASCII, of a scheme that is let through.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Link {
     /// What the child calls it; cells of one id belong together.
     pub id: Option<String>,
@@ -59,6 +61,28 @@ pub(super) struct Links {
 }
 
 impl Links {
+    /// All that is kept, oldest first, and how many were forgotten.
+    pub(super) fn kept(&self) -> (Vec<Link>, u32) {
+        let kept = self.kept.iter().map(|link| (**link).clone());
+        (kept.collect(), self.gone)
+    }
+
+    /// The links that were kept before; none when their numbers do not fit.
+    pub(super) fn of((kept, gone): (Vec<Link>, u32)) -> Option<Self> {
+        let mut links = Self {
+            gone,
+            ..Self::default()
+        };
+        for link in kept {
+            let number = u32::try_from(links.kept.len()).ok()?.checked_add(1)?;
+            let id = LinkId(NonZeroU32::new(gone.checked_add(number)?)?);
+            let link = Arc::new(link);
+            links.kept.push_back(Arc::clone(&link));
+            links.ids.insert(link, id);
+        }
+        (links.kept.len() <= limits::LINKS).then_some(links)
+    }
+
     /// Opens the link of an OSC 8, or closes the one before.
     pub(super) fn open(&mut self, body: &[u8]) -> Option<LinkId> {
         let link = Link::parse(body)?;

@@ -26,7 +26,9 @@ mod row;
 mod scan;
 mod sgr;
 mod signal;
+mod snapshot;
 mod terminal;
+mod vt;
 
 pub use damage::Damage;
 pub use extra::{Extra, Underline};
@@ -38,6 +40,7 @@ pub use preview::{Preview, Seen};
 pub use row::columns;
 
 pub use signal::Signal;
+pub use snapshot::{KeptRow, Snapshot};
 
 use std::ops::Range;
 use std::time::Duration;
@@ -117,6 +120,23 @@ pub struct Cell<'a> {
     pub style: Style,
     /// What of that is rare.
     pub extra: Extra,
+}
+
+/// The cursor's shape as DECSCUSR numbers it.
+fn shape_of(screen: &vt100::Screen) -> u8 {
+    use vt100::CursorStyle::{
+        BlinkBlock, BlinkUnderline, BlinkVerticalBar, Default, SteadyBlock, SteadyUnderline,
+        SteadyVerticalBar,
+    };
+    match screen.cursor_style() {
+        Default => 0,
+        BlinkBlock => 1,
+        SteadyBlock => 2,
+        BlinkUnderline => 3,
+        SteadyUnderline => 4,
+        BlinkVerticalBar => 5,
+        SteadyVerticalBar => 6,
+    }
 }
 
 /// A terminal screen with its scrollback.
@@ -311,19 +331,7 @@ impl Screen {
 
     /// The cursor's shape as DECSCUSR numbers it; 0 is the terminal's own.
     pub fn cursor_shape(&self) -> u8 {
-        use vt100::CursorStyle::{
-            BlinkBlock, BlinkUnderline, BlinkVerticalBar, Default, SteadyBlock, SteadyUnderline,
-            SteadyVerticalBar,
-        };
-        match self.shown().cursor_style() {
-            Default => 0,
-            BlinkBlock => 1,
-            SteadyBlock => 2,
-            BlinkUnderline => 3,
-            SteadyUnderline => 4,
-            BlinkVerticalBar => 5,
-            SteadyVerticalBar => 6,
-        }
+        shape_of(self.shown())
     }
 
     /// The cells of a row of the screen, left to right; none when there is no such row.
@@ -440,6 +448,8 @@ impl Screen {
                 Held::Query => {
                     self.terminal.behind = true;
                     self.terminal.emulator.history_mut().freeze();
+                    // Else what is shown would grow by blank rows in place of those that left it.
+                    self.terminal.emulator.process(b"\x1b[3J");
                     let held = frame.draw_behind(self.terminal.emulator.screen().clone());
                     // What was drawn before the frame is seen all the same.
                     self.seen |= std::mem::take(&mut self.terminal.changes.drawn);

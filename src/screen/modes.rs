@@ -1,7 +1,9 @@
 //! The modes a child sets that say how keys, pastes and the mouse reach it, from its first byte on.
 
+use serde::{Deserialize, Serialize};
+
 /// Which mouse events the child asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Mouse {
     /// None.
     #[default]
@@ -17,7 +19,7 @@ pub enum Mouse {
 }
 
 /// How mouse events are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum MouseEncoding {
     /// One byte for each coordinate.
     #[default]
@@ -33,7 +35,7 @@ pub enum MouseEncoding {
 }
 
 /// The modes in force.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Modes {
     /// Pasted text is wrapped in `ESC [ 200 ~` and `ESC [ 201 ~` (mode 2004).
     pub bracketed_paste: bool,
@@ -140,7 +142,7 @@ const KEY_STACK: usize = 16;
 const KEY_FLAGS: u32 = 0b1_1111;
 
 /// The flags of the kitty keyboard protocol on one screen.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KeyStack {
     below: Vec<u8>,
     top: u8,

@@ -8,6 +8,8 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
+use serde::{Deserialize, Serialize};
+
 use super::line::Style;
 use super::row::{self, FILLER, Row};
 use super::sgr;
@@ -20,7 +22,7 @@ const MARK_BASE: u16 = 128;
 const MARKED_BYTES: usize = 13;
 
 /// One cell, as far as it can be written again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FullCell {
     /// The contents; empty for a cell nothing was written to.
     pub(super) text: Box<str>,
@@ -37,7 +39,7 @@ impl FullCell {
 }
 
 /// What hangs on a row.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Overhang {
     /// The cells beyond the last column.
     pub(super) cells: Vec<FullCell>,
@@ -46,7 +48,7 @@ pub(super) struct Overhang {
 }
 
 /// Everything that hangs on rows now.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Overhangs {
     hung: BTreeMap<u16, Overhang>,
     next: u16,
@@ -91,7 +93,7 @@ pub(super) fn is_mark(c: char) -> bool {
 }
 
 /// A row with all that belongs to it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FullRow {
     /// Its cells, up to the last one that was written to.
     pub(super) cells: Vec<FullCell>,

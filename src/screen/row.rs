@@ -4,6 +4,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use vt100::capture::{BasicFormattedCaptureRange, BasicFormattedCaptureState, RowContents};
 
@@ -40,7 +41,7 @@ impl Marks<'_> {
 }
 
 /// One row of the terminal.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Row {
     /// Text up to the last cell that is not a plain blank.
     pub text: Box<str>,

@@ -1,7 +1,9 @@
 //! Character sets: ASCII and the line drawing set, in four slots of which one is in use.
 
+use serde::{Deserialize, Serialize};
+
 /// The slots, and the one in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Charsets {
     /// Whether the slot holds the line drawing set.
     drawing: [bool; 4],
@@ -9,6 +11,11 @@ pub(super) struct Charsets {
 }
 
 impl Charsets {
+    /// Whether the slot in use is one there is.
+    pub(super) fn is_sound(&self) -> bool {
+        self.used < self.drawing.len()
+    }
+
     /// `ESC ( name` and the like, by number of the slot.
     pub(super) fn designate(&mut self, slot: u8, name: u8) {
         if let Some(slot) = self.drawing.get_mut(usize::from(slot)) {

@@ -3,6 +3,8 @@
 //!
 //! What the crate does right is not touched: `passing` tells it apart, and it is handed on in long runs.
 
+use serde::{Deserialize, Serialize};
+
 mod charset;
 mod passing;
 mod put;
@@ -20,9 +22,10 @@ use self::passing::{Passing, Run};
 use self::resize::CutRows;
 use self::tabs::Tabs;
 use super::csi::Csi;
-use super::emulator::Emulator;
+use super::emulator::{self, Emulator};
 use super::extra::Extra;
-use super::link::Links;
+use super::history::History;
+use super::link::{Link, Links};
 use super::modes::{KeyStack, Modes};
 use super::palette::Palette;
 use super::row;
@@ -47,11 +50,36 @@ pub(super) enum FrameStep {
 }
 
 /// State DECSC saves beside what the crate saves, one for each screen.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Saved {
     charsets: Charsets,
     origin: bool,
     extra: Extra,
+}
+
+/// All that a terminal is, the rows that left it left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    emulator: emulator::Kept,
+    size: (u16, u16),
+    modes: Modes,
+    keys: [KeyStack; 2],
+    charsets: Charsets,
+    saved: [Saved; 2],
+    tabs: Tabs,
+    insert: bool,
+    autowrap: bool,
+    origin: bool,
+    region: (u16, u16),
+    cut: [Option<CutRows>; 2],
+    kept_modes: BTreeMap<u32, bool>,
+    extra: Extra,
+    links: (Vec<Link>, u32),
+    title: String,
+    titles: Vec<String>,
+    agent_state: Option<String>,
+    ended: bool,
+    losses: u32,
 }
 
 /// The terminal in front of the emulator.
@@ -123,6 +151,77 @@ impl Terminal {
             changes: Changes::default(),
             losses: 0,
         }
+    }
+
+    /// What it is; none in the middle of a frame, or when it could not be made again.
+    pub(super) fn kept(&self) -> Option<Kept> {
+        if self.in_frame || self.behind {
+            return None;
+        }
+        Some(Kept {
+            emulator: self.emulator.kept()?,
+            size: (self.size.cols, self.size.rows),
+            modes: self.modes.clone(),
+            keys: self.keys.clone(),
+            charsets: self.charsets,
+            saved: self.saved.clone(),
+            tabs: self.tabs.clone(),
+            insert: self.insert,
+            autowrap: self.autowrap,
+            origin: self.origin,
+            region: self.region,
+            cut: self.cut.clone(),
+            kept_modes: self.kept_modes.clone(),
+            extra: self.extra,
+            links: self.links.kept(),
+            title: self.title.clone(),
+            titles: self.titles.clone(),
+            agent_state: self.agent_state.clone(),
+            ended: self.ended,
+            losses: self.losses,
+        })
+    }
+
+    /// Makes it again; none when it is none that could have been kept.
+    pub(super) fn of(kept: Kept, history: History) -> Option<Self> {
+        let size = Size::new(kept.size.0, kept.size.1);
+        let (top, bottom) = kept.region;
+        let charsets = [
+            &kept.charsets,
+            &kept.saved[0].charsets,
+            &kept.saved[1].charsets,
+        ];
+        let is_sound = (size.cols, size.rows) == kept.size
+            && top <= bottom
+            && bottom < size.rows
+            && charsets.into_iter().all(Charsets::is_sound);
+        let emulator = Emulator::of(kept.emulator, history).filter(|_| is_sound)?;
+        if emulator.screen().alternate_screen() != kept.modes.alternate_screen
+            || emulator.size() != size
+        {
+            return None;
+        }
+        let mut terminal = Self::new(size, 0);
+        terminal.emulator = emulator;
+        terminal.modes = kept.modes;
+        terminal.keys = kept.keys;
+        terminal.charsets = kept.charsets;
+        terminal.saved = kept.saved;
+        terminal.tabs = kept.tabs;
+        terminal.insert = kept.insert;
+        terminal.autowrap = kept.autowrap;
+        terminal.origin = kept.origin;
+        terminal.region = kept.region;
+        terminal.cut = kept.cut;
+        terminal.kept_modes = kept.kept_modes;
+        terminal.extra = kept.extra;
+        terminal.links = Links::of(kept.links)?;
+        terminal.title = kept.title;
+        terminal.titles = kept.titles;
+        terminal.agent_state = kept.agent_state;
+        terminal.ended = kept.ended;
+        terminal.losses = kept.losses;
+        Some(terminal)
     }
 
     pub(super) fn size(&self) -> Size {

@@ -1,6 +1,8 @@
 //! Another size. The crate cuts rows for good, forgets which of them ran on, clamps a pending wrap, and drops the
 //! rows below the cursor of a lower screen; all of that is read before and put back after.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::Size;
 use super::super::overhang::{self, FullRow};
 use super::super::row::Row;
@@ -8,7 +10,7 @@ use super::super::sgr;
 use super::Terminal;
 
 /// Rows a lower window has no room for. They stay in the lines until the child draws again.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CutRows {
     above: Vec<FullRow>,
     below: Vec<FullRow>,
@@ -33,7 +35,8 @@ impl Terminal {
         let pen = self.pen();
         let last = self.emulator.last_printed();
         let hidden = self.modes.alternate_screen.then(|| {
-            self.emulator.process(b"\x1b[?47l");
+            // The main screen has rows that left, whichever of the two is shown.
+            self.emulator.process(b"\x1b[?47l\x1b[3J");
             let before = self.before(size, 0);
             self.emulator.process(b"\x1b[?47h");
             before

@@ -1,9 +1,11 @@
 //! Tab stops: every eighth column until a child sets its own.
 
+use serde::{Deserialize, Serialize};
+
 use crate::limits;
 
 /// The stops.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tabs {
     /// One flag for each column there can be; nothing while the stops are the usual ones.
     own: Option<Vec<bool>>,
