@@ -200,6 +200,9 @@ pub enum Command {
         force: bool,
     },
 
+    /// Be the MCP server of a driver, on standard input and output
+    Mcp(McpArgs),
+
     /// Print the reply a terminal recording or a text holds
     #[command(after_help = EXTRACT_EXAMPLES)]
     Extract(ExtractArgs),
@@ -384,6 +387,18 @@ pub struct MessageArgs {
     pub diff: Option<Option<String>>,
 }
 
+/// `mcp`.
+#[derive(Debug, Clone, PartialEq, ClapArgs)]
+pub struct McpArgs {
+    /// Ask the console at SOCKET and no other
+    #[arg(long, value_name = "SOCKET", hide = true, value_hint = ValueHint::FilePath)]
+    pub console: Option<PathBuf>,
+
+    /// Offer submit_review alone, and append what is handed in to FILE
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with = "console", value_hint = ValueHint::FilePath)]
+    pub submit: Option<PathBuf>,
+}
+
 /// `extract`.
 #[derive(Debug, Clone, PartialEq, ClapArgs)]
 pub struct ExtractArgs {
@@ -415,7 +430,7 @@ pub struct ExtractArgs {
 /// `explain`.
 #[derive(Debug, Clone, PartialEq, ClapArgs)]
 pub struct ExplainArgs {
-    /// An asciicast or plain terminal text; `-` reads standard input
+    /// An asciicast or plain terminal text, or a pane of the running console (driver, peer); `-` reads standard input
     #[arg(value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
 
@@ -699,6 +714,8 @@ pub enum Task {
         /// Also when it was briefed before.
         force: bool,
     },
+    /// The MCP server.
+    Mcp(Serving),
     /// The reply of a recording.
     Extract(ExtractArgs),
     /// The rules behind a recording's state and verdict.
@@ -717,6 +734,17 @@ pub enum Task {
     Man,
     /// The demo agent.
     DemoAgent(DemoArgs),
+}
+
+/// Whom the MCP server serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Serving {
+    /// A driver, with the console of the worktree or a peer of its own.
+    Worktree,
+    /// A driver, with the console at this socket.
+    Console(PathBuf),
+    /// A peer, whose reviews go into this file.
+    Submissions(PathBuf),
 }
 
 /// Where a message comes from.
@@ -770,6 +798,11 @@ impl Args {
             Command::Discuss(args) => args.message.resolve(args.kind, around)?,
             Command::AskReview(args) => args.resolve(AskedKind::Implementation, around)?,
             Command::Brief { force } => Task::Brief { force },
+            Command::Mcp(McpArgs { console, submit }) => Task::Mcp(match (console, submit) {
+                (_, Some(file)) => Serving::Submissions(file),
+                (Some(socket), None) => Serving::Console(socket),
+                (None, None) => Serving::Worktree,
+            }),
             Command::Extract(args) => Task::Extract(args),
             Command::Explain(args) => Task::Explain(args),
             Command::Replay(args) => Task::Replay(args),
@@ -904,7 +937,7 @@ mod tests {
     #[test]
     fn help_and_man_name_only_what_is_built() {
         let help = command().render_long_help().to_string();
-        for absent in ["demo-agent", "mcp", "receipts", "no-confine"] {
+        for absent in ["demo-agent", "receipts", "no-confine"] {
             assert!(!help.contains(&format!("  {absent} ")), "{absent}");
         }
         for there in [

@@ -3,11 +3,13 @@
 //! The rooms and the arrows between them are drawn in `docs/architecture.md` and held by `tests/layers.rs`.
 
 pub mod app;
+pub mod bridge;
 pub mod cli;
 pub mod config;
 pub mod demo;
 pub mod flow;
 pub mod limits;
+pub mod mcp;
 pub mod pairing;
 pub mod plain;
 pub mod recording;

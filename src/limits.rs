@@ -76,3 +76,27 @@ pub const LINK_BYTES: usize = 2048;
 pub const LINKS: usize = 1024;
 /// Longest text a child may ask to be copied.
 pub const COPY_BYTES: usize = 100 * 1024;
+/// Largest frame on a console's socket, in bytes: a round's result with its raw text and room to spare.
+pub const FRAME_BYTES: usize = 4 << 20;
+/// Jobs that may wait for a peer.
+pub const JOBS_WAITING: usize = 8;
+/// Outcomes of jobs that are kept for those who ask later.
+pub const JOBS_KEPT: usize = 32;
+/// Rounds and receipts a server without a console keeps to be looked at.
+pub const NOTES_KEPT: usize = 200;
+/// Clients of one console at the same time.
+pub const CLIENTS: usize = 32;
+/// Calls of one client at the same time.
+pub const CALLS: usize = 16;
+/// Longest that greeting a client, or being greeted, may take.
+pub const GREETING: Duration = Duration::from_secs(2);
+/// Longest that `poll_round` waits.
+pub const POLL_WAIT: Duration = Duration::from_secs(60);
+/// How often a waiting call is told that it goes on.
+pub const PROGRESS_EVERY: Duration = Duration::from_secs(2);
+/// Most lines of a pane that are read at once.
+pub const READ_LINES: u32 = 5000;
+/// How long a peer without a console is kept while nobody asks it anything.
+pub const KEPT_IDLE: Duration = Duration::from_secs(15 * 60);
+/// Largest review that is handed in by a tool, in bytes.
+pub const SUBMITTED_BYTES: usize = 256 * 1024;

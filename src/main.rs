@@ -3,12 +3,14 @@
 use std::process::ExitCode;
 
 use codriver::app::{App, Role};
-use codriver::cli::{self, Call, DemoArgs, DemoStyle, Exit, Options, Surroundings, Task};
+use codriver::cli::{self, Call, DemoArgs, DemoStyle, Exit, Options, Serving, Surroundings, Task};
 use codriver::demo::Kind;
 use codriver::flow::compose::Asked;
 use codriver::flow::config::{Printed, Workplace};
 use codriver::flow::demo_agent::{self, DemoOptions};
-use codriver::flow::{answer, config, console, doctor, explain, extract, replay, round, sessions};
+use codriver::flow::{
+    answer, ask, config, console, doctor, explain, extract, mcp, replay, round, sessions,
+};
 use codriver::ui;
 use codriver::world::{environment, files, log, terminal};
 
@@ -106,6 +108,12 @@ fn run(call: &Call) -> Result<Printed, Failure> {
             converse(asked, &place()?, options)
         }
         Task::Brief { force } => converse(Asked::Brief { force: *force }, &place()?, options),
+        Task::Mcp(serving) => serve(serving, &place()?, options),
+        Task::Explain(args) if ask::is_pane(&args.file) => {
+            let pane = args.file.to_string_lossy();
+            let told = runtime()?.block_on(ask::explain(&pane, &place()?, options));
+            told.map_err(|failure| (failure.exit, Box::from(failure)) as Failure)
+        }
         Task::Explain(args) => {
             let settings = config::settings(&place()?, options)
                 .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure)?;
@@ -132,6 +140,20 @@ impl console::Draw for Drawing {
         }
         self.0.draw(app, echo, out);
     }
+}
+
+/// Serves an MCP client.
+fn serve(serving: &Serving, place: &Workplace, options: &Options) -> Result<Printed, Failure> {
+    start_log(options);
+    let runtime = runtime()?;
+    let served = runtime.block_on(mcp::run(place, options, serving));
+    // Standard input is read on a thread that nothing wakes.
+    runtime.shutdown_background();
+    served.map_err(|failure| (failure.exit, Box::from(failure)) as Failure)?;
+    Ok(Printed {
+        text: String::new(),
+        exit: Exit::Done,
+    })
 }
 
 /// Opens the console.
@@ -168,11 +190,12 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 
 /// Runs a round and prints its result as soon as it is there; the peer is stopped behind it.
 fn converse(asked: Asked, place: &Workplace, options: &Options) -> Result<Printed, Failure> {
-    if !options.headless {
-        return Err((Exit::Error, Box::from(round::NO_CONSOLE)));
-    }
     start_log(options);
     let runtime = runtime()?;
+    if !options.headless {
+        let answered = runtime.block_on(ask::run(&asked, place, options));
+        return answered.map_err(|failure| (failure.exit, Box::from(failure)) as Failure);
+    }
     let mut exit = Exit::Done;
     let mut broken = None;
     let shown = runtime.block_on(round::run(&[asked], place, options, |result| {

@@ -48,7 +48,7 @@ fn hear_for(ear: &mut Ear, tag: &str, sent: &str, limit: Duration) -> Outcome<Op
     runtime()?.block_on(async {
         let end = Instant::now() + limit;
         loop {
-            let heard = ear.listen(tag, sent).await;
+            let heard = ear.listen(tag, sent).await.channel;
             if heard.is_some() || Instant::now() > end {
                 return Ok(heard);
             }
@@ -392,7 +392,7 @@ fn a_slow_look_does_not_hold_up_a_call() -> Outcome {
         let end = Instant::now() + LONG;
         loop {
             let begun = Instant::now();
-            let heard = ear.listen(TAG, SENT).await;
+            let heard = ear.listen(TAG, SENT).await.channel;
             longest = longest.max(begun.elapsed());
             if heard.is_some() || Instant::now() > end {
                 return heard;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 /// Rooms that decide: values in, values out.
 const RULES: &[&str] = &[
     "plain",
+    "bridge",
     "config",
     "screen",
     "run",

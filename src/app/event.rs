@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use super::{Ended, Role};
-use crate::pairing::{ChannelText, Order};
+use crate::pairing::{Beside, Order};
 use crate::recording::fallback::FallbackReceipt;
 use crate::recording::receipt::RoundReceipt;
 use crate::recording::result::Round;
@@ -27,18 +27,20 @@ pub enum Event<'a> {
     Version(Role, String),
     /// An exchange with the peer begins.
     Turn(Box<Turn>),
-    /// What was found in the peer's own record.
-    Heard(Option<ChannelText>),
+    /// What was found in the peer's own record, and what it handed in.
+    Heard(Beside),
     /// What was asked has its answer.
     Answered(Box<Answered>),
     /// What was asked got no answer; says why, in full.
     Unanswered(String),
+    /// A text that is no round was said, and the peer's turn is over.
+    Said,
     /// A receipt was written.
     Receipt(Box<Receipted>),
     /// A route did not answer, and another one takes over: its receipt was written.
     Fallback(Box<FellBack>),
-    /// Someone asks this of the peer.
-    Asks(Ask),
+    /// Someone asks this of the peer: the person, or the client of this name.
+    Asks(Ask, Option<String>),
     /// The editor was left; the text as it is now, or why there is none.
     Edited(Result<String, String>),
     /// Something the person should know.
@@ -122,5 +124,10 @@ pub enum Ask {
         words: String,
         /// Whether the working tree's diff is appended.
         diff: bool,
+    },
+    /// A text typed as it is; it is no round.
+    Say {
+        /// The text.
+        text: String,
     },
 }

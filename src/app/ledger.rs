@@ -26,6 +26,8 @@ pub struct Entry {
     pub kind: Kind,
     /// The message.
     pub asked: String,
+    /// The client that asked; none for the person.
+    pub by: Option<String>,
     /// How it ended.
     pub came: Came,
     /// What a person should know beside it.
@@ -45,6 +47,14 @@ impl Entry {
     pub fn verdict(&self) -> Option<Verdict> {
         match &self.came {
             Came::Review(round) => Some(round.reading.verdict()),
+            Came::Nothing(_) => None,
+        }
+    }
+
+    /// The result; none when nothing was read.
+    pub fn round(&self) -> Option<&Round> {
+        match &self.came {
+            Came::Review(round) => Some(round),
             Came::Nothing(_) => None,
         }
     }
@@ -106,6 +116,7 @@ impl Ledger {
             number: round.round,
             kind: round.kind,
             asked,
+            by: None,
             remarks,
             at,
             elapsed_ms: round.elapsed_ms,
@@ -128,6 +139,7 @@ impl Ledger {
             number,
             kind,
             asked,
+            by: None,
             came: Came::Nothing(why),
             remarks: Vec::new(),
             at: String::new(),

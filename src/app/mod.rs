@@ -322,6 +322,7 @@ impl App {
             }
             Event::Turn(turn) => self.turn(*turn, &mut out),
             Event::Heard(found) => self.heard(found, &mut out),
+            Event::Said => self.said(),
             Event::Answered(answered) => self.answered(*answered, &mut out),
             Event::Unanswered(why) => self.unanswered(why, &mut out),
             Event::Receipt(receipted) => {
@@ -329,7 +330,13 @@ impl App {
                 self.is_changed = true;
             }
             Event::Fallback(fell) => self.fell_back(*fell),
-            Event::Asks(ask) => self.ask(ask, &mut out),
+            Event::Asks(ask, by) => {
+                let before = self.asking.is_some();
+                self.ask(ask, &mut out);
+                if let Some(asking) = self.asking.as_mut().filter(|_| !before) {
+                    asking.by = by;
+                }
+            }
             Event::Edited(text) => self.edited(text),
             Event::Notice(text) => self.say(text, false),
             Event::Branch(branch) => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::event::{Answered, Ask, FellBack, Turn};
 use super::{Action, App, Effect, Overlay, Question, Role};
-use crate::pairing::{Activity, ChannelText, Ending, Exchange, Step};
+use crate::pairing::{Activity, Beside, Ending, Exchange, Step};
 use crate::recording::word::{Kind, Verdict};
 
 /// What is being asked of the peer.
@@ -15,6 +15,8 @@ pub struct Asking {
     pub kind: Kind,
     /// The words.
     pub words: String,
+    /// The client that asked; none for the person.
+    pub by: Option<String>,
     /// When it was asked.
     pub since: Duration,
     /// `composing`, `starting`, `briefing`, `waiting`.
@@ -33,6 +35,7 @@ impl Asking {
         Self {
             kind,
             words,
+            by: None,
             since: now,
             stage: "composing",
             round: 0,
@@ -69,6 +72,7 @@ impl App {
         let (kind, words) = match &ask {
             Ask::Brief { .. } => (Kind::Brief, String::new()),
             Ask::Discuss { kind, words, .. } => (*kind, words.clone()),
+            Ask::Say { text } => (Kind::Question, text.clone()),
         };
         self.asking = Some(Asking::new(kind, words, self.now));
         self.notice = None;
@@ -121,7 +125,7 @@ impl App {
         self.drive(out, Exchange::wake);
     }
 
-    pub(super) fn heard(&mut self, found: Option<ChannelText>, out: &mut Vec<Effect>) {
+    pub(super) fn heard(&mut self, found: Beside, out: &mut Vec<Effect>) {
         self.drive(out, |exchange, screen, now| {
             exchange.handle_channel(found, screen, now)
         });
@@ -170,7 +174,7 @@ impl App {
     }
 
     pub(super) fn answered(&mut self, answered: Answered, out: &mut Vec<Effect>) {
-        self.asking = None;
+        let by = self.asking.take().and_then(|asking| asking.by);
         self.is_changed = true;
         // The pane's place may be another one than when the reading began.
         self.arrange();
@@ -179,6 +183,10 @@ impl App {
         let number = answered.round.round;
         self.ledger.answer(answered);
         let entry = self.ledger.last().unwrap_or_default();
+        let by_tool = by.is_some();
+        if let Some(kept) = self.ledger.entries.get_mut(entry) {
+            kept.by = by;
+        }
         self.alert(format!("{kind} {number}: {verdict}"), out);
         if kind == Kind::Brief && verdict == Verdict::Agree {
             self.say("the peer is briefed", false);
@@ -192,7 +200,8 @@ impl App {
                 Role::Peer
             };
             self.offer(Overlay::Question(Question::new(entry, to)));
-        } else {
+        } else if !by_tool {
+            // What the driver asked itself it reads itself; nothing is laid over it.
             self.offer(Overlay::Reader(super::Reader { entry, top: 0 }));
         }
         if self.ledger.is_stuck() {
@@ -201,6 +210,14 @@ impl App {
                 format!("{count} rounds on this topic without AGREE: have a look yourself"),
                 true,
             );
+        }
+    }
+
+    /// The peer's turn behind a text that is no round is over.
+    pub(super) fn said(&mut self) {
+        if self.asking.take().is_some() {
+            self.arrange();
+            self.is_changed = true;
         }
     }
 

@@ -6,6 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::profile::{PeerFolder, Profile};
 
 /// Which of the two a child is.
@@ -186,6 +188,9 @@ const GIT_GUARD: [(&str, &str); 3] = [
     ("diff.external", ""),
 ];
 
+/// The entry of the environment all that a peer starts bears.
+pub const SEAT: (&str, &str) = ("CODRIVER_SEAT", "peer");
+
 /// Makes the launch of `profile` in `seat`.
 pub fn launch(profile: &Profile, seat: Seat, grounds: &Grounds<'_>) -> Result<Launch, LaunchError> {
     if profile.command.is_empty() {
@@ -200,7 +205,19 @@ pub fn launch(profile: &Profile, seat: Seat, grounds: &Grounds<'_>) -> Result<La
         Seat::DriverAgain => &profile.driver_resume_args,
         Seat::Driver | Seat::Peer => &[],
     };
-    let argv = profile.command.iter().chain(args).chain(again);
+    // Without a socket there is no console to ask.
+    let has_console = grounds.values.iter().any(|(name, _)| *name == "socket");
+    let (tools, tools_env) = match seat {
+        Seat::Driver | Seat::DriverAgain if has_console => (
+            profile.driver_tools_args.as_slice(),
+            Some(&profile.driver_tools_env),
+        ),
+        Seat::Peer if profile.submits => {
+            (profile.submit_args.as_slice(), Some(&profile.submit_env))
+        }
+        _ => (&[][..], None),
+    };
+    let argv = profile.command.iter().chain(args).chain(tools).chain(again);
     let mut env = vec![("TERM".to_owned(), "xterm-256color".to_owned())];
     let always = TERMINALS.iter().chain(&NESTED);
     let mut env_remove: Vec<String> = always.map(|name| (*name).to_owned()).collect();
@@ -214,6 +231,8 @@ pub fn launch(profile: &Profile, seat: Seat, grounds: &Grounds<'_>) -> Result<La
         env.extend(git_guard((grounds.variable)("GIT_CONFIG_COUNT")));
         // Without it, a mere `git status` writes the index of the person's working tree.
         env.push(("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned()));
+        // By this a console knows what a reviewer runs, also a reviewer of another console.
+        env.push((SEAT.0.to_owned(), SEAT.1.to_owned()));
         if let Some(path) = (grounds.variable)("PATH") {
             env.push(("PATH".to_owned(), outside_path(&path, grounds.repository)));
         }
@@ -232,6 +251,16 @@ pub fn launch(profile: &Profile, seat: Seat, grounds: &Grounds<'_>) -> Result<La
             Some(theirs) => merged(&theirs, &value),
             None => value,
         };
+        env.push((name.clone(), value));
+    }
+    for (name, value) in tools_env.into_iter().flatten() {
+        let before = env.iter().position(|(known, _)| known == name);
+        let under = match before {
+            Some(at) => Some(env.remove(at).1),
+            None => (grounds.variable)(name),
+        };
+        let value = filler.fill(value);
+        let value = under.map_or_else(|| value.clone(), |under| laid(&under, &value));
         env.push((name.clone(), value));
     }
     let folder = match (seat, profile.peer_folder) {
@@ -267,22 +296,6 @@ pub fn outside_path(path: &str, repository: &Path) -> String {
 /// Our JSON object laid over theirs, key by key. No permission of theirs stays beside ours: one rule too many would
 /// open what ours close. What is no object gives way.
 fn merged(theirs: &str, ours: &str) -> String {
-    use serde_json::Value;
-    fn lay(under: &mut Value, over: Value) {
-        match (under, over) {
-            (Value::Object(under), Value::Object(over)) => {
-                for (key, value) in over {
-                    match under.get_mut(&key) {
-                        Some(known) if key != "permission" => lay(known, value),
-                        _ => {
-                            under.insert(key, value);
-                        }
-                    }
-                }
-            }
-            (under, over) => *under = over,
-        }
-    }
     fn close(value: &mut Value) {
         if let Value::Object(fields) = value {
             fields.remove("permission");
@@ -300,8 +313,40 @@ fn merged(theirs: &str, ours: &str) -> String {
         return ours.to_owned();
     }
     close(&mut under);
-    lay(&mut under, over);
+    lay(&mut under, over, &|key| key != "permission");
     under.to_string()
+}
+
+/// One JSON object laid over another, key by key. What is no object gives way.
+fn laid(under: &str, over: &str) -> String {
+    let (Ok(mut below), Ok(above)) = (
+        serde_json::from_str::<Value>(under),
+        serde_json::from_str::<Value>(over),
+    ) else {
+        return over.to_owned();
+    };
+    if !below.is_object() {
+        return over.to_owned();
+    }
+    lay(&mut below, above, &|_| true);
+    below.to_string()
+}
+
+/// Lays a value over another; `goes_in` says whether what stands under a key is gone into, or replaced.
+fn lay(under: &mut Value, over: Value, goes_in: &dyn Fn(&str) -> bool) {
+    match (under, over) {
+        (Value::Object(under), Value::Object(over)) => {
+            for (key, value) in over {
+                match under.get_mut(&key) {
+                    Some(known) if goes_in(&key) => lay(known, value, goes_in),
+                    _ => {
+                        under.insert(key, value);
+                    }
+                }
+            }
+        }
+        (under, over) => *under = over,
+    }
 }
 
 /// The guard as further entries behind those the person's environment already gives git.
@@ -391,7 +436,7 @@ impl Filler {
         let (_, value) = self.values.iter().find(|(known, _)| known == name)?;
         let value = match is_quoted {
             true => {
-                let quoted = serde_json::Value::from(value.as_str()).to_string();
+                let quoted = Value::from(value.as_str()).to_string();
                 quoted[1..quoted.len() - 1].to_owned()
             }
             false => value.clone(),
@@ -504,7 +549,7 @@ mod tests {
             Seat::Peer,
             &grounds(odd, &utf8),
         )?;
-        let json: serde_json::Value =
+        let json: Value =
             serde_json::from_str(value(&launch, "OPENCODE_CONFIG_CONTENT").unwrap_or_default())
                 .unwrap_or_default();
         let allowed = &json["permission"]["external_directory"];

@@ -22,7 +22,7 @@ pub use document::{RequireTag, schema};
 pub use fault::{ConfigError, Diagnostic, Faults, Place, Problem};
 pub use folder::Folders;
 pub use key::Key;
-pub use launch::{Grounds, Launch, LaunchError, Seat, allows, launch, outside_path};
+pub use launch::{Grounds, Launch, LaunchError, SEAT, Seat, allows, launch, outside_path};
 pub use layers::{FlagValue, LayerFile, Layers, load};
 pub use origin::{Layer, Origin, Sourced};
 pub use pattern::{Pattern, PatternError, Patterns};

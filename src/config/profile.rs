@@ -35,6 +35,18 @@ pub struct Profile {
     pub driver_args: Vec<String>,
     /// Arguments added when it drives and goes on with its last conversation.
     pub driver_resume_args: Vec<String>,
+    /// Arguments added when it drives in the console, which give it the console's tools. `{socket}` is the console's.
+    pub driver_tools_args: Vec<String>,
+    /// Variables added then. A JSON object is laid over the one our own environment has.
+    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }))]
+    pub driver_tools_env: BTreeMap<String, String>,
+    /// Whether the peer may also hand its review in by a tool.
+    pub submits: bool,
+    /// Arguments added then.
+    pub submit_args: Vec<String>,
+    /// Variables added then. A JSON object is laid over the one the peer has by then.
+    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }))]
+    pub submit_env: BTreeMap<String, String>,
     /// Arguments added when the agent is the peer, which never writes.
     pub peer_args: Vec<String>,
     /// Where the peer is started.

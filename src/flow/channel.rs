@@ -12,14 +12,18 @@ use tokio::task::JoinHandle;
 
 use super::pane::{Launch, Listen};
 use crate::config::Channel;
-use crate::pairing::ChannelText;
+use crate::limits;
 use crate::pairing::channel::{Format, Found, Log, Wanted, opencode};
+use crate::pairing::{Beside, ChannelText, Submission, submitted};
 use crate::world::channel::{Api, ApiError, Rollouts, Tail};
 use crate::world::clock::WallTime;
+use crate::world::files;
 use crate::world::process::ProcessId;
 
 /// File in the private folder to which claude's hooks append.
 const CLAUDE: &str = "claude.jsonl";
+/// File in the private folder to which the peer's tool appends.
+pub(super) const SUBMISSIONS: &str = "submissions.jsonl";
 /// File in the private folder to which the demo agent appends.
 const DEMO: &str = "demo.jsonl";
 /// How long one call waits for a look that is on its way.
@@ -39,6 +43,8 @@ pub struct Ear {
     wanted: Option<(String, Wanted)>,
     /// Whether a look that failed was told.
     told: bool,
+    /// Where the peer hands reviews in.
+    handed_in: PathBuf,
 }
 
 #[derive(Debug)]
@@ -150,6 +156,7 @@ impl Ear {
             since,
             wanted: None,
             told: false,
+            handed_in: private.join(SUBMISSIONS),
         }
     }
 
@@ -197,10 +204,26 @@ impl Ear {
 }
 
 impl Listen for Ear {
-    async fn listen(&mut self, tag: &str, sent: &str) -> Option<ChannelText> {
+    async fn listen(&mut self, tag: &str, sent: &str) -> Beside {
         if tag.is_empty() {
-            return None;
+            return Beside::default();
         }
+        Beside {
+            channel: self.hear(tag, sent).await,
+            // Whatever is handed in comes before the end of the turn, so before the text the agent keeps of it.
+            submitted: self.handed_in(tag),
+        }
+    }
+}
+
+impl Ear {
+    /// What was handed in for this round; a file that cannot be read holds nothing.
+    fn handed_in(&self, tag: &str) -> Vec<Submission> {
+        let lines = files::read_end(&self.handed_in, limits::CHANNEL_FILE_BYTES);
+        lines.map_or_else(|_| Vec::new(), |lines| submitted(&lines, tag))
+    }
+
+    async fn hear(&mut self, tag: &str, sent: &str) -> Option<ChannelText> {
         self.look(tag, sent);
         let State::Busy(sought, look) = &mut self.state else {
             return None;

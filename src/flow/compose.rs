@@ -40,6 +40,8 @@ pub enum Ask {
     },
     /// One round about something, with the message as it is sent.
     Message(Kind, String),
+    /// A text as it is, and the turn it begins; it is no round.
+    Say(String),
 }
 
 pub(super) fn word_of(kind: AskedKind) -> Kind {

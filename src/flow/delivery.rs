@@ -25,7 +25,7 @@ impl Delivery {
     pub(super) fn new(way: &Way, round: u32) -> Self {
         let (label, round) = match way {
             Way::Message { .. } => ("prompt-sent", Some(round)),
-            Way::Command => ("command-sent", None),
+            Way::Say | Way::Command => ("command-sent", None),
         };
         Self {
             label,

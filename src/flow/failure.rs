@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::bridge::{Code, Fault};
 use crate::cli::Exit;
 use crate::limits;
 use crate::plain;
@@ -35,6 +36,20 @@ impl Failure {
         }
         Self { exit, what }
     }
+}
+
+/// A failure as a caller is told it. `or` is the code of one whose kind tells nothing more.
+pub(super) fn fault_of(failure: &Failure, or: Code) -> Fault {
+    let code = match failure.exit {
+        Exit::Refused => Code::Refused,
+        Exit::TimedOut => Code::Timeout,
+        Exit::PeerEnded => Code::PeerEnded,
+        Exit::Dialog => Code::Dialog,
+        Exit::Interrupted => Code::Interrupted,
+        _ if failure.what.starts_with("unsent:") => Code::Unsent,
+        _ => or,
+    };
+    Fault::new(code, failure.to_string())
 }
 
 impl From<Refusal> for Failure {

@@ -11,6 +11,7 @@ use super::pane::Launch;
 use crate::cli::Exit;
 use crate::config::{self, Channel, Grounds, LaunchError, PrivateHome, Profile, Seat};
 use crate::limits;
+use crate::pairing::message;
 use crate::plain;
 use crate::world::{environment, files, loopback, pty, random};
 
@@ -38,8 +39,18 @@ pub(super) enum PrivateFolder {
     /// Where no session folder could be had.
     Temporary {
         /// Takes the folder away when it is dropped.
-        _folder: tempfile::TempDir,
+        folder: tempfile::TempDir,
     },
+}
+
+impl PrivateFolder {
+    /// The place to work in in it.
+    pub(super) fn work(&self) -> PathBuf {
+        match self {
+            Self::Session(folder) => folder.join(WORK),
+            Self::Temporary { folder } => folder.path().join(WORK),
+        }
+    }
 }
 
 impl Drop for PrivateFolder {
@@ -51,12 +62,14 @@ impl Drop for PrivateFolder {
     }
 }
 
-/// Prepares the launch of an agent. What it needs on disk goes below `session`, the session's folder.
+/// Prepares the launch of an agent. What it needs on disk goes below `session`, the session's folder; a driver asks the
+/// console at `socket`.
 pub(super) fn prepare(
     profile: &Profile,
     seat: Seat,
     place: &Workplace,
     session: Option<&Path>,
+    socket: Option<&Path>,
 ) -> Result<Prepared, Failure> {
     let broken = |error: io::Error| {
         Failure::new(
@@ -81,20 +94,29 @@ pub(super) fn prepare(
     let mark = random::hex(16).map_err(broken)?;
     let port_word = port.to_string();
     let home_word = home.to_string_lossy();
+    let mut values = vec![
+        ("port", port_word.as_str()),
+        ("password", password.as_str()),
+        ("home", &home_word),
+    ];
+    let socket = socket.map(Path::to_string_lossy);
+    if let Some(socket) = &socket {
+        values.push(("socket", socket));
+    }
     let grounds = Grounds {
         own: &own,
         repository: place.root.as_deref().unwrap_or(&place.folder),
         private: &work,
-        values: &[
-            ("port", &port_word),
-            ("password", &password),
-            ("home", &home_word),
-        ],
+        values: &values,
         variable: &|name| environment::variable(name)?.into_string().ok(),
     };
     let unfit = |error: LaunchError| Failure::of(Exit::Usage, &error);
     let planned = config::launch(profile, seat, &grounds).map_err(unfit)?;
-    let allows = config::allows(profile, &grounds).map_err(unfit)?;
+    let mut allows = config::allows(profile, &grounds).map_err(unfit)?;
+    if profile.submits {
+        allows.push(' ');
+        allows.push_str(message::SUBMIT.trim_end());
+    }
     let mut env = environment::all();
     let mut scrubbed = Vec::new();
     env.retain(|(name, _)| {
@@ -148,7 +170,7 @@ fn private_folder(session: Option<&Path>, name: &str) -> io::Result<(PathBuf, Pr
     let folder = tempfile::Builder::new().prefix("codriver-").tempdir()?;
     let path = folder.path().canonicalize()?;
     make_work(&path)?;
-    Ok((path, PrivateFolder::Temporary { _folder: folder }))
+    Ok((path, PrivateFolder::Temporary { folder }))
 }
 
 /// An agent that looks for its project upwards stops at this folder. It has no commit, so no worktree can be made of it.

@@ -2,6 +2,8 @@
 
 mod ahead;
 pub mod answer;
+pub mod ask;
+mod bridge;
 pub mod channel;
 pub mod compose;
 pub mod config;
@@ -12,7 +14,9 @@ pub mod doctor;
 pub mod explain;
 pub mod extract;
 pub mod failure;
+mod keeper;
 mod launch;
+pub mod mcp;
 pub mod pane;
 mod peer;
 pub mod recorder;

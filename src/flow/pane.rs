@@ -11,7 +11,7 @@ use tokio::time::sleep_until;
 use super::delivery::Delivery;
 use super::recorder::{PaneIndex, Recorder};
 use crate::config::Profile;
-use crate::pairing::{Activity, ChannelText, Ending, Exchange, Order, Step, Way};
+use crate::pairing::{Activity, Beside, Ending, Exchange, Order, Step, Way};
 use crate::recording::event::Event;
 use crate::recording::session;
 use crate::screen::{Screen, Size};
@@ -28,7 +28,7 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 /// Where an agent's own record of a round is looked for.
 pub trait Listen {
     /// What is there of the round with this tag now.
-    fn listen(&mut self, tag: &str, sent: &str) -> impl Future<Output = Option<ChannelText>>;
+    fn listen(&mut self, tag: &str, sent: &str) -> impl Future<Output = Beside>;
 }
 
 /// How a child is started, environment and all.
@@ -93,6 +93,18 @@ pub enum PaneError {
     /// The terminal failed.
     #[error("the peer's terminal failed")]
     Terminal(#[source] io::Error),
+}
+
+/// An exchange on its way.
+pub(super) struct Going {
+    /// The exchange.
+    pub exchange: Exchange,
+    /// What a person is told meanwhile.
+    pub stage: &'static str,
+    tag: String,
+    sent: String,
+    delivery: Delivery,
+    told: Told,
 }
 
 /// A child, its terminal and its screen.
@@ -179,51 +191,84 @@ impl Pane {
     pub async fn exchange(
         &mut self,
         order: Order,
-        stage: &str,
+        stage: &'static str,
         round: u32,
         ear: &mut impl Listen,
         around: &mut Around<'_>,
     ) -> Result<(Exchange, Ending), PaneError> {
-        let tag = match &order.way {
-            Way::Message { tag } => tag.clone(),
-            Way::Command => String::new(),
-        };
-        let mut delivery = Delivery::new(&order.way, round);
-        let sent = order.text.clone();
-        let mut exchange = Exchange::open(order, Arc::clone(&self.profile), around.clock.elapsed());
-        let mut told = Told::default();
-        let mut steps = exchange.wake(&self.screen, around.clock.elapsed());
+        let mut going = self.begin(order, stage, round, around.clock.elapsed());
         loop {
-            let mut ask = false;
-            for step in steps.drain(..) {
-                ask |= self.perform(step, &mut delivery, around);
-            }
-            if ask {
-                let heard = ear.listen(&tag, &sent).await;
-                steps = exchange.handle_channel(heard, &self.screen, around.clock.elapsed());
-                if !steps.is_empty() {
-                    continue;
-                }
-            }
-            let now = around.clock.elapsed();
-            delivery.see(exchange.delivered(), self.name, around.recorder, now);
-            self.tell(&exchange, &mut told, stage, around, now);
-            if let Some(ending) = exchange.ending() {
+            self.look(&mut going, ear, around).await;
+            if let Some(ending) = going.exchange.ending() {
                 let ending = ending.clone();
-                return Ok((exchange, ending));
+                return Ok((going.exchange, ending));
             }
-            self.wait(exchange.next_deadline(), around).await?;
-            steps = if self.exit.is_some() && self.output_ended {
-                exchange.handle_exit(&self.screen);
-                Vec::new()
-            } else {
-                exchange.wake(&self.screen, around.clock.elapsed())
-            };
+            self.wait(going.exchange.next_deadline(), around).await?;
         }
     }
 
-    /// Waits for output, a deadline or the end of the child; returns when the screen is to be looked at again.
-    async fn wait(
+    /// Begins an exchange; nothing is typed before it is looked at.
+    pub(super) fn begin(
+        &self,
+        order: Order,
+        stage: &'static str,
+        round: u32,
+        now: Duration,
+    ) -> Going {
+        Going {
+            tag: match &order.way {
+                Way::Message { tag } => tag.clone(),
+                Way::Say | Way::Command => String::new(),
+            },
+            sent: order.text.clone(),
+            delivery: Delivery::new(&order.way, round),
+            told: Told::default(),
+            stage,
+            exchange: Exchange::open(order, Arc::clone(&self.profile), now),
+        }
+    }
+
+    /// Lets an exchange look at the screen as it stands, and does what it wants done.
+    pub(super) async fn look(
+        &mut self,
+        going: &mut Going,
+        ear: &mut impl Listen,
+        around: &mut Around<'_>,
+    ) {
+        let now = around.clock.elapsed();
+        let mut steps = if self.exit.is_some() && self.output_ended {
+            going.exchange.handle_exit(&self.screen);
+            Vec::new()
+        } else {
+            going.exchange.wake(&self.screen, now)
+        };
+        loop {
+            let mut ask = false;
+            for step in steps.drain(..) {
+                ask |= self.perform(step, &mut going.delivery, around);
+            }
+            if !ask {
+                break;
+            }
+            let heard = ear.listen(&going.tag, &going.sent).await;
+            steps = going
+                .exchange
+                .handle_channel(heard, &self.screen, around.clock.elapsed());
+        }
+        let now = around.clock.elapsed();
+        let seen = going.exchange.delivered();
+        going.delivery.see(seen, self.name, around.recorder, now);
+        self.tell(&going.exchange, &mut going.told, going.stage, around, now);
+    }
+
+    /// Whether the child has ended and all it wrote was read.
+    pub(super) fn is_over(&self) -> bool {
+        self.exit.is_some() && self.output_ended
+    }
+
+    /// Waits for output, a deadline or the end of the child; returns when the screen is to be looked at again. Given up,
+    /// it has lost nothing.
+    pub(super) async fn wait(
         &mut self,
         deadline: Option<Duration>,
         around: &mut Around<'_>,

@@ -17,7 +17,7 @@ use super::talk::{self, Desk, Next, PEER, Seen, Stop, Talk};
 use crate::cli::{Exit, Options};
 use crate::config::{Profile, Seat, Settings};
 use crate::limits;
-use crate::pairing::Ending;
+use crate::pairing::{Ending, Exchange};
 use crate::recording::result::Round;
 use crate::recording::session::{State, repo_key};
 use crate::screen::Size;
@@ -77,13 +77,13 @@ pub async fn run(
 }
 
 /// A headless session: its recording and its progress line.
-struct Session<'a> {
+pub(super) struct Session<'a> {
     settings: &'a Settings,
-    profile: Arc<Profile>,
+    pub(super) profile: Arc<Profile>,
     place: &'a Workplace,
     options: &'a Options,
-    clock: Clock,
-    recorder: Recorder,
+    pub(super) clock: Clock,
+    pub(super) recorder: Recorder,
     progress: Progress,
     /// What the launch needs on disk, for as long as the peer lives.
     private: Option<PrivateFolder>,
@@ -91,15 +91,15 @@ struct Session<'a> {
 }
 
 /// The peer of a session, and the conversation with it.
-struct Partner {
-    pane: Pane,
-    ear: Ear,
-    talk: Talk,
-    version: Version,
+pub(super) struct Partner {
+    pub(super) pane: Pane,
+    pub(super) ear: Ear,
+    pub(super) talk: Talk,
+    pub(super) version: Version,
 }
 
 impl<'a> Session<'a> {
-    fn open(
+    pub(super) fn open(
         settings: &'a Settings,
         profile: Profile,
         place: &'a Workplace,
@@ -151,12 +151,12 @@ impl<'a> Session<'a> {
     }
 
     /// Says one thing beside the progress line.
-    fn warn(&mut self, text: &str) {
+    pub(super) fn warn(&mut self, text: &str) {
         self.progress.clear();
         crate::world::terminal::say(&format!("codriver: {text}"));
     }
 
-    fn pass_on_warnings(&mut self) {
+    pub(super) fn pass_on_warnings(&mut self) {
         for warning in self.recorder.take_warnings() {
             self.warn(&warning);
         }
@@ -193,12 +193,13 @@ impl<'a> Session<'a> {
     }
 
     /// Starts the peer and opens the conversation with it.
-    fn start(&mut self, signals: &mut Signals) -> Result<Partner, Failure> {
+    pub(super) fn start(&mut self, signals: &mut Signals) -> Result<Partner, Failure> {
         let prepared = launch::prepare(
             &self.profile,
             Seat::Peer,
             self.place,
             self.recorder.folder(),
+            None,
         )?;
         let Prepared {
             launch,
@@ -250,7 +251,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    fn around<'b>(&'b mut self, signals: &'b mut Signals) -> Around<'b> {
+    pub(super) fn around<'b>(&'b mut self, signals: &'b mut Signals) -> Around<'b> {
         Around {
             clock: &self.clock,
             signals,
@@ -259,7 +260,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn worktree(&self) -> &'a std::path::Path {
+    pub(super) fn worktree(&self) -> &'a std::path::Path {
         self.place.root.as_deref().unwrap_or(&self.place.folder)
     }
 
@@ -271,19 +272,17 @@ impl<'a> Session<'a> {
         signals: &mut Signals,
     ) -> Result<Round, Failure> {
         let before = self.fingerprint().await;
-        let Partner {
-            pane,
-            ear,
-            talk,
-            version,
-        } = partner;
-        let mut next = talk.begin(ask.clone(), before, &mut self.desk());
+        let mut next = partner.talk.begin(ask.clone(), before, &mut self.desk());
         loop {
             let turn = match next {
                 Next::Exchange(turn) => turn,
                 Next::Over(result) => return *result,
+                Next::Said(_) => unreachable!("only rounds are asked for here"),
             };
             let mut around = self.around(signals);
+            let Partner {
+                pane, ear, talk, ..
+            } = partner;
             let ended = pane
                 .exchange(turn.order, turn.stage, turn.round, ear, &mut around)
                 .await;
@@ -296,30 +295,46 @@ impl<'a> Session<'a> {
                     return Err(talk.stop(&Stop::Terminal(error), &mut self.desk()));
                 }
             };
-            let mut after = None;
-            let mut desk = self.desk();
-            if let Ending::Answered(_) = ending {
-                let ended = desk.now;
-                desk.recorder.marker(pane.recording(), ended, "settled");
-                after = self.fingerprint().await;
-                desk = self.desk();
-                // The answer came before the tree was looked at.
-                desk.now = ended;
-            }
-            talk.learn_version(version.known().await.map(str::to_owned));
-            let seen = Seen::of(&exchange, pane.screen(), pane.exit());
-            next = talk.handle_end(&seen, &ending, after, &mut desk);
+            next = self.conclude(&exchange, &ending, partner).await;
         }
     }
 
-    fn desk(&mut self) -> Desk<'_> {
+    /// Takes in how an exchange ended; tells what comes next.
+    pub(super) async fn conclude(
+        &mut self,
+        exchange: &Exchange,
+        ending: &Ending,
+        partner: &mut Partner,
+    ) -> Next {
+        let Partner {
+            pane,
+            talk,
+            version,
+            ..
+        } = partner;
+        let mut after = None;
+        let mut desk = self.desk();
+        if let Ending::Answered(_) = ending {
+            let ended = desk.now;
+            desk.recorder.marker(pane.recording(), ended, "settled");
+            after = self.fingerprint().await;
+            desk = self.desk();
+            // The answer came before the tree was looked at.
+            desk.now = ended;
+        }
+        talk.learn_version(version.known().await.map(str::to_owned));
+        let seen = Seen::of(exchange, pane.screen(), pane.exit());
+        talk.handle_end(&seen, ending, after, &mut desk)
+    }
+
+    pub(super) fn desk(&mut self) -> Desk<'_> {
         Desk {
             now: self.clock.elapsed(),
             recorder: &mut self.recorder,
         }
     }
 
-    async fn fingerprint(&mut self) -> Option<String> {
+    pub(super) async fn fingerprint(&mut self) -> Option<String> {
         match &mut self.tree {
             Some(tree) => tree.fingerprint(limits::TREE_TIME).await,
             None => None,
@@ -327,7 +342,7 @@ impl<'a> Session<'a> {
     }
 
     /// Ends the peer and all it started.
-    async fn stop(&mut self, pane: Pane, signals: &mut Signals) {
+    pub(super) async fn stop(&mut self, pane: Pane, signals: &mut Signals) {
         let stopping = Step {
             name: "stopping",
             since: None,
@@ -342,7 +357,7 @@ impl<'a> Session<'a> {
     }
 
     /// Ends the recording and takes the private folder away.
-    fn close(&mut self, ended: &Result<(), Failure>) {
+    pub(super) fn close(&mut self, ended: &Result<(), Failure>) {
         // What the launch needed is of no use to anybody else.
         self.private = None;
         let state = match ended {

@@ -72,6 +72,17 @@ pub(super) enum Next {
     Exchange(Turn),
     /// Nothing: what was asked for has its answer, or none.
     Over(Box<Result<Round, Failure>>),
+    /// Nothing: a text was said, and this is what was answered.
+    Said(Said),
+}
+
+/// What was answered to a text that is no round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    /// The answer as the screen shows it.
+    pub reply: String,
+    /// The last rows of the pane, when nothing was answered.
+    pub tail: Option<String>,
 }
 
 /// What is known of an exchange that ended, beside its ending.
@@ -116,6 +127,7 @@ enum Stage {
     Reset,
     Brief(Facts),
     Message(Facts),
+    Say(Facts),
 }
 
 /// The conversation with one peer.
@@ -136,6 +148,10 @@ pub(super) struct Talk {
     /// The working tree before the exchange.
     before: Option<String>,
     current: Option<(Ask, Stage)>,
+    /// Longest wait for what is asked, where that is not the general one.
+    timeout: Option<Duration>,
+    /// Rounds since the last agreement (A.8).
+    on_topic: u32,
     /// Receipts written since they were last taken.
     written: Vec<(Option<String>, RoundReceipt)>,
 }
@@ -154,6 +170,8 @@ impl Talk {
             exchanges: 0,
             before: None,
             current: None,
+            timeout: None,
+            on_topic: 0,
             written: Vec::new(),
         }
     }
@@ -166,6 +184,11 @@ impl Talk {
         self.briefed = false;
     }
 
+    /// Sets the longest wait for what is begun next, where that is not the general one.
+    pub(super) fn wait_for(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
+    }
+
     /// Takes in the version of the peer's program.
     pub(super) fn learn_version(&mut self, version: Option<String>) {
         self.version = version.or(self.version.take());
@@ -174,6 +197,16 @@ impl Talk {
     /// Whether something is being asked.
     pub(super) fn is_open(&self) -> bool {
         self.current.is_some()
+    }
+
+    /// Whether the peer agreed to its brief.
+    pub(super) fn is_briefed(&self) -> bool {
+        self.briefed
+    }
+
+    /// How the peer is confined, in a word.
+    pub(super) fn confined(&self) -> &'static str {
+        "none"
     }
 
     /// The receipts written since the last call, each with its id when it could be written.
@@ -190,6 +223,7 @@ impl Talk {
                 Next::Over(Box::new(Ok(self.already_briefed(desk))))
             }
             Ask::Message(..) if self.briefed => self.begin_message(ask, desk),
+            Ask::Say(_) => self.begin_say(ask, desk),
             Ask::Brief { .. } | Ask::Message(..) => {
                 self.briefed = false;
                 self.begin_reset(ask, desk)
@@ -237,12 +271,23 @@ impl Talk {
                     Ask::Brief { .. } => over(Ok(brief)),
                     Ask::Message(kind, _) if !self.briefed => over(Ok(unbriefed(brief, kind))),
                     Ask::Message(..) => self.begin_message(ask, desk),
+                    Ask::Say(_) => unreachable!("a text is said without a brief"),
                 }
             }
             (Stage::Message(mut facts), Ending::Answered(heard)) => {
                 facts.hear(seen);
                 self.round = facts.number;
-                over(Ok(self.conclude(facts, heard, seen, after, desk)))
+                self.on_topic += 1;
+                let round = self.conclude(facts, heard, seen, after, desk);
+                if round.reading.verdict() == Verdict::Agree {
+                    self.on_topic = 0;
+                }
+                over(Ok(round))
+            }
+            (Stage::Say(_), Ending::Answered(heard)) => Next::Said(said(heard, seen)),
+            (Stage::Say(mut facts), ending) => {
+                facts.hear(seen);
+                over(Err(self.unsaid(&facts, ending, seen, desk)))
             }
             (Stage::Brief(mut facts) | Stage::Message(mut facts), ending) => {
                 facts.hear(seen);
@@ -255,6 +300,10 @@ impl Talk {
     pub(super) fn stop(&mut self, stop: &Stop, desk: &mut Desk<'_>) -> Failure {
         let facts = match self.current.take() {
             Some((_, Stage::Brief(facts) | Stage::Message(facts))) => facts,
+            Some((_, Stage::Say(_))) => {
+                let what = "the wait was stopped; what the peer answers is not read";
+                return Failure::new(Exit::Interrupted, what);
+            }
             Some((_, Stage::Reset)) | None => Facts::new(Kind::Brief, 0, None, desk.now),
         };
         let how = match stop {
@@ -311,6 +360,24 @@ impl Talk {
         })
     }
 
+    /// Types a text as it is. It is no round: it bears no tag, it is not counted, and there is no receipt of it.
+    fn begin_say(&mut self, ask: Ask, desk: &mut Desk<'_>) -> Next {
+        let Ask::Say(text) = &ask else {
+            unreachable!("only a text is said");
+        };
+        let order = self.order(text.clone(), Way::Say);
+        self.exchanges += 1;
+        let name = format!("{:02}-said.txt", self.exchanges);
+        desk.recorder.text(&name, text);
+        let facts = Facts::new(Kind::Question, 0, None, desk.now);
+        self.current = Some((ask, Stage::Say(facts)));
+        Next::Exchange(Turn {
+            order,
+            stage: "waiting",
+            round: 0,
+        })
+    }
+
     fn begin_message(&mut self, ask: Ask, desk: &mut Desk<'_>) -> Next {
         let Ask::Message(kind, words) = &ask else {
             unreachable!("only a message is sent as one");
@@ -363,7 +430,7 @@ impl Talk {
         Order {
             text,
             way,
-            timeout: self.opening.timeout,
+            timeout: self.timeout.unwrap_or(self.opening.timeout),
             require: self.opening.require,
         }
     }
@@ -387,6 +454,7 @@ impl Talk {
             ambiguous: false,
             tagged: false,
             already: true,
+            rounds_on_topic: self.on_topic,
             peer: self.peer(),
             route: Route::host(),
             fallback: None,
@@ -403,7 +471,7 @@ impl Talk {
         Peer {
             harness: self.opening.profile.name.clone(),
             version: self.version.clone(),
-            confined: Some("none".to_owned()),
+            confined: Some(self.confined().to_owned()),
         }
     }
 
@@ -442,6 +510,7 @@ impl Talk {
             ambiguous: answer.ambiguous,
             tagged: answer.tagged,
             already: false,
+            rounds_on_topic: self.on_topic,
             peer: self.peer(),
             route: Route::host(),
             fallback: None,
@@ -501,7 +570,7 @@ impl Talk {
             fallback: None,
             harness: self.opening.profile.name.clone(),
             version: self.version.clone(),
-            confined: Some("none".to_owned()),
+            confined: Some(self.confined().to_owned()),
             launch: self.launch.clone(),
             scrubbed: self.scrubbed.clone(),
             delivery: facts.delivery,
@@ -519,6 +588,13 @@ impl Talk {
         id
     }
 
+    /// Says why a text that is no round got no answer.
+    fn unsaid(&self, facts: &Facts, ending: &Ending, seen: &Seen, desk: &mut Desk<'_>) -> Failure {
+        let (_, event, failure) = self.outcome(facts, ending, seen);
+        desk.recorder.event(desk.now, event);
+        failure
+    }
+
     /// Records a round that got no answer, and says what to do.
     fn fail(
         &mut self,
@@ -527,7 +603,15 @@ impl Talk {
         seen: &Seen,
         desk: &mut Desk<'_>,
     ) -> Failure {
-        let (outcome, event, failure) = match ending {
+        let (outcome, event, failure) = self.outcome(facts, ending, seen);
+        tracing::info!(round = facts.number, ?outcome, "round without an answer");
+        desk.recorder.event(desk.now, event);
+        self.receipt(facts, outcome, None, desk);
+        failure
+    }
+
+    fn outcome(&self, facts: &Facts, ending: &Ending, seen: &Seen) -> (Outcome, Event, Failure) {
+        match ending {
             Ending::Blocked { dialog } => self.blocked(dialog),
             Ending::TimedOut {
                 judgement,
@@ -537,11 +621,7 @@ impl Talk {
             Ending::Unsent(why) => unsent(facts, why, seen),
             Ending::Ended { tail } => self.ended(tail, seen.exit),
             Ending::Answered(_) | Ending::Settled => unreachable!("these endings are no failures"),
-        };
-        tracing::info!(round = facts.number, ?outcome, "round without an answer");
-        desk.recorder.event(desk.now, event);
-        self.receipt(facts, outcome, None, desk);
-        failure
+        }
     }
 
     fn blocked(&self, dialog: &[String]) -> (Outcome, Event, Failure) {
@@ -570,7 +650,7 @@ impl Talk {
         let what = if starting {
             format!("the peer ({name}) was not ready for input in time")
         } else {
-            let time = self.opening.timeout.as_secs_f64();
+            let time = self.timeout.unwrap_or(self.opening.timeout).as_secs_f64();
             format!("the peer ({name}) did not finish within {time} s")
         };
         let activity = judgement.activity.word();
@@ -604,6 +684,12 @@ impl Talk {
         );
         (Outcome::Ended, event, Failure::new(Exit::PeerEnded, what))
     }
+}
+
+fn said(heard: &Heard, seen: &Seen) -> Said {
+    let reply = heard.reading.raw.clone();
+    let tail = reply.is_empty().then(|| seen.tail.join("\n"));
+    Said { reply, tail }
 }
 
 fn unsent(facts: &Facts, why: &str, seen: &Seen) -> (Outcome, Event, Failure) {

@@ -3,6 +3,7 @@
 
 use super::exact::{ExactReading, read_exact};
 use super::reply::Reading;
+use super::submission::Submission;
 use crate::recording::word::{Agreement, Reason, Source, Verdict};
 
 /// What a channel holds for a round; bound to it by the caller.
@@ -12,6 +13,15 @@ pub struct ChannelText {
     pub channel: &'static str,
     /// The peer's exact text; `None` when the turn failed.
     pub text: Option<String>,
+}
+
+/// What is found of a round beside the screen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// The agent's own text, once it is there.
+    pub channel: Option<ChannelText>,
+    /// What the peer handed in by its tool so far.
+    pub submitted: Vec<Submission>,
 }
 
 /// A round's reply, after all sources were heard.
@@ -41,8 +51,82 @@ pub struct Answer {
     pub readings: Option<[(Verdict, String); 2]>,
 }
 
-/// Decides a round by its screen and, where there is one, its channel.
-pub fn decide(screen: &Reading, channel: Option<&ChannelText>, tag: Option<&str>) -> Answer {
+/// The name of what a peer hands in by its tool, as it stands in a result.
+const SUBMITTED: &str = "submit-review";
+
+/// Decides a round by its screen and, where there are any, its channel and what the peer handed in.
+pub fn decide(
+    screen: &Reading,
+    channel: Option<&ChannelText>,
+    submitted: &[Submission],
+    tag: Option<&str>,
+) -> Answer {
+    let answer = match (channel, submitted.last()) {
+        (None, Some(last)) => by_submission(screen, last),
+        (channel, _) => by_channel(screen, channel, tag),
+    };
+    veto(answer, submitted)
+}
+
+/// What was handed in is one more voice: another verdict than the one found leaves none.
+fn veto(answer: Answer, submitted: &[Submission]) -> Answer {
+    let words = submitted.iter().map(|one| one.verdict);
+    let mut all = words
+        .chain([answer.verdict])
+        .filter(|word| *word != Verdict::Unparsed);
+    let Some(first) = all.next() else {
+        return answer;
+    };
+    let Some(last) = submitted.last() else {
+        return answer;
+    };
+    if all.all(|word| word == first) {
+        return answer;
+    }
+    let seen = (answer.verdict, answer.rationale.clone());
+    let readings = answer.readings.clone();
+    Answer {
+        verdict: Verdict::Unparsed,
+        reason: Some(Reason::SourcesDiffer),
+        checked_by: Some(SUBMITTED),
+        agreement: Agreement::Differs,
+        complete: false,
+        readings: readings.or_else(|| Some([seen, (last.verdict, last.review.clone())])),
+        ..answer
+    }
+}
+
+/// Decides a round by its screen and what the peer handed in, where there is no text of the agent's own.
+fn by_submission(screen: &Reading, submitted: &Submission) -> Answer {
+    if screen.ambiguous && submitted.verdict == Verdict::Agree {
+        // It does not tell which of the lines is a quotation.
+        return alone(screen);
+    }
+    let exact = ExactReading {
+        verdict: submitted.verdict,
+        reason: None,
+        rationale: submitted.review.trim().to_owned(),
+        tagged: true,
+        ambiguous: false,
+    };
+    let answer = weigh(screen, exact, &submitted.review);
+    match answer.verdict {
+        // What it does not confirm is read off the screen as if it were not there.
+        Verdict::Unparsed if answer.reason != Some(Reason::SourcesDiffer) => alone(screen),
+        // The screen's own words are the reply; what was handed in may be a digest of it.
+        _ if screen.complete && screen.verdict == answer.verdict => Answer {
+            checked_by: Some(SUBMITTED),
+            agreement: Agreement::Same,
+            ..alone(screen)
+        },
+        _ => Answer {
+            checked_by: answer.checked_by.map(|_| SUBMITTED),
+            ..answer
+        },
+    }
+}
+
+fn by_channel(screen: &Reading, channel: Option<&ChannelText>, tag: Option<&str>) -> Answer {
     let Some(channel) = channel else {
         return alone(screen);
     };
@@ -57,13 +141,17 @@ pub fn decide(screen: &Reading, channel: Option<&ChannelText>, tag: Option<&str>
             ..answer
         };
     };
-    let exact = read_exact(text, tag);
+    weigh(screen, read_exact(text, tag), text)
+}
+
+/// Holds an exact reading of `text` against the screen's.
+fn weigh(screen: &Reading, exact: ExactReading, text: &str) -> Answer {
     let verdict = settle(screen, &exact, text);
     let answer = Answer {
         verdict: Verdict::Unparsed,
         reason: None,
         rationale: exact.rationale.clone(),
-        raw: text.clone(),
+        raw: text.to_owned(),
         source: Source::Channel,
         checked_by: Some("screen"),
         agreement: Agreement::Same,
@@ -197,7 +285,7 @@ mod tests {
     }
 
     fn verdict(screen: &Reading, text: &str) -> Verdict {
-        decide(screen, Some(&channel(text)), Some("k7q2")).verdict
+        decide(screen, Some(&channel(text)), &[], Some("k7q2")).verdict
     }
 
     const SAID: &str =
@@ -254,7 +342,7 @@ mod tests {
             text: None,
         };
         let screen = ends_in_agree(Verdict::Agree, None, SAID);
-        let answer = decide(&screen, Some(&failed), Some("k7q2"));
+        let answer = decide(&screen, Some(&failed), &[], Some("k7q2"));
         assert_eq!(
             (answer.verdict, answer.reason),
             (Verdict::Unparsed, Some(Reason::TurnFailed))

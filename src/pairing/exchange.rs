@@ -7,10 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::agree::{self, Answer, ChannelText};
+use super::agree::{self, Answer, Beside, ChannelText};
 use super::echo::essence;
 use super::reply::{self, Asked, Reading};
 use super::rest::{Activity, Judgement, Signs, judge, normalised};
+use super::submission::Submission;
 use super::{extract::common_start, grammar};
 use crate::config::{Channel, Profile, RequireTag};
 use crate::limits;
@@ -38,6 +39,8 @@ pub enum Way {
         /// The tag asked for.
         tag: String,
     },
+    /// A text as it is, and the turn it begins; nothing is asked of the answer.
+    Say,
     /// A command of the agent itself, typed key by key; rest ends it, and not coming to rest is no fault.
     Command,
 }
@@ -103,6 +106,8 @@ pub struct Heard {
     pub reading: Reading,
     /// The channel's text.
     pub channel: Option<ChannelText>,
+    /// What the peer handed in by its tool.
+    pub submitted: Vec<Submission>,
     /// The rule that ended the wait.
     pub rule: &'static str,
 }
@@ -199,6 +204,8 @@ pub struct Exchange {
     /// Whether the channel was given its time.
     heard_out: bool,
     channel: Option<ChannelText>,
+    /// What the peer handed in by its tool.
+    submitted: Vec<Submission>,
     ending: Option<Ending>,
 }
 
@@ -222,6 +229,7 @@ impl Exchange {
             pressed_again: false,
             heard_out: false,
             channel: None,
+            submitted: Vec::new(),
             ending: None,
         }
     }
@@ -322,14 +330,13 @@ impl Exchange {
     }
 
     /// Takes in what was found in the channel.
-    pub fn handle_channel(
-        &mut self,
-        found: Option<ChannelText>,
-        screen: &Screen,
-        now: Duration,
-    ) -> Vec<Step> {
-        if let Some(found) = found {
-            self.channel = Some(found);
+    pub fn handle_channel(&mut self, found: Beside, screen: &Screen, now: Duration) -> Vec<Step> {
+        if let Some(channel) = found.channel {
+            self.channel = Some(channel);
+        }
+        // Each look reads all there is.
+        if !found.submitted.is_empty() {
+            self.submitted = found.submitted;
         }
         self.wake(screen, now)
     }
@@ -413,7 +420,7 @@ impl Exchange {
         }
         self.before = screen.lines();
         self.reference = self.still.0.clone();
-        let paste = screen.modes().bracketed_paste && matches!(self.order.way, Way::Message { .. });
+        let paste = screen.modes().bracketed_paste && self.order.way != Way::Command;
         steps.push(Step::Type(keys(&self.order.text, paste)));
         self.enter(Phase::Typed, now);
         self.sent = now;
@@ -610,7 +617,8 @@ impl Exchange {
     ) {
         let settle = Duration::from_millis(self.profile.settle_ms.get());
         // What was not there when it was looked for is not looked for again.
-        let asks = self.profile.channel != Channel::None && !self.heard_out;
+        let asks =
+            self.profile.channel != Channel::None && !self.heard_out && self.order.way != Way::Say;
         let wait = if asks { CHANNEL.max(settle) } else { settle };
         self.enter(
             Phase::Checking {
@@ -677,7 +685,7 @@ impl Exchange {
         };
         let reading = now.as_ref().unwrap_or(first);
         channel.text.is_none()
-            || agree::decide(reading, Some(channel), self.tag())
+            || agree::decide(reading, Some(channel), &self.submitted, self.tag())
                 .reason
                 .is_none()
     }
@@ -685,7 +693,7 @@ impl Exchange {
     fn tag(&self) -> Option<&str> {
         match &self.order.way {
             Way::Message { tag } => Some(tag),
-            Way::Command => None,
+            Way::Say | Way::Command => None,
         }
     }
 
@@ -721,16 +729,14 @@ impl Exchange {
     }
 
     fn answer(&mut self, reading: Reading, rule: &'static str) {
-        let tag = match &self.order.way {
-            Way::Message { tag } => Some(tag.as_str()),
-            Way::Command => None,
-        };
-        let answer = agree::decide(&reading, self.channel.as_ref(), tag);
+        let answer = agree::decide(&reading, self.channel.as_ref(), &self.submitted, self.tag());
         let channel = self.channel.take();
+        let submitted = std::mem::take(&mut self.submitted);
         self.end(Ending::Answered(Box::new(Heard {
             answer,
             reading,
             channel,
+            submitted,
             rule,
         })));
     }
@@ -740,10 +746,7 @@ impl Exchange {
     }
 
     fn read_lines(&self, lines: &[Line], screen: &Screen) -> Reading {
-        let tag = match &self.order.way {
-            Way::Message { tag } => Some(tag.as_str()),
-            Way::Command => None,
-        };
+        let tag = self.tag();
         let failed = self
             .judgement
             .as_ref()
@@ -828,7 +831,7 @@ impl Exchange {
 
     fn submit_pause(&self) -> Duration {
         let (own, or) = match self.order.way {
-            Way::Message { .. } => (self.profile.submit_pause_ms, limits::SUBMIT_DELAY),
+            Way::Message { .. } | Way::Say => (self.profile.submit_pause_ms, limits::SUBMIT_DELAY),
             Way::Command => (self.profile.reset_pause_ms, limits::SUBMIT_DELAY),
         };
         own.map_or(or, |pause| Duration::from_millis(pause.get()))
@@ -842,7 +845,7 @@ impl Exchange {
         match (&self.phase, &self.order.way) {
             (Phase::Ready, _) => self.opened + self.ready_limit(),
             (_, Way::Command) => self.sent + COMMAND,
-            (_, Way::Message { .. }) => self.sent + self.order.timeout,
+            (_, Way::Message { .. } | Way::Say) => self.sent + self.order.timeout,
         }
     }
 }
@@ -1189,9 +1192,14 @@ mod tests {
                 channel: "stop-hook",
                 text: Some(text.to_owned()),
             };
-            let steps = sim
-                .exchange
-                .handle_channel(Some(found), &sim.screen, sim.now);
+            let steps = sim.exchange.handle_channel(
+                Beside {
+                    channel: Some(found),
+                    ..Beside::default()
+                },
+                &sim.screen,
+                sim.now,
+            );
             sim.perform(steps);
             // What differs is given the time of a late drawing.
             sim.pass(2000);

@@ -14,6 +14,8 @@ const ROUND: &str = include_str!("../../assets/messages/round.md");
 const PLAN: &str = include_str!("../../assets/messages/plan.md");
 const IMPLEMENTATION: &str = include_str!("../../assets/messages/implementation.md");
 const QUESTION: &str = include_str!("../../assets/messages/question.md");
+/// What a peer is told that may hand its review in by a tool.
+pub const SUBMIT: &str = include_str!("../../assets/messages/submit.md");
 const DIFF: &str = include_str!("../../assets/messages/diff.md");
 
 /// Letters and digits of a tag; those that are mistaken for one another are left out.

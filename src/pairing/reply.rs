@@ -7,9 +7,9 @@ use super::echo;
 use super::grammar::{self, Block, Part, Row};
 use super::marker::{Label, Marker, strip_tag};
 use super::wrap::{Piece, Text, Wrap};
-use crate::config::{RequireTag, ScreenRules};
+use crate::config::{Profile, RequireTag, ScreenRules};
 use crate::recording::word::{Reason, Verdict};
-use crate::screen::Line;
+use crate::screen::{Line, Screen};
 
 /// What is known of a round when its reply is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -97,6 +97,20 @@ pub fn read(lines: &[Line], rules: &ScreenRules, asked: &Asked<'_>) -> Reading {
     let blocks = grammar::blocks(&rows, rules);
     let turn = Turn::find(&rows, &blocks, rules, asked);
     turn.read(&rows, rules, asked)
+}
+
+/// What the agent on a screen answered last, marker or no marker; empty when that cannot be told.
+pub fn last_reply(screen: &Screen, profile: &Profile) -> String {
+    let asked = Asked {
+        sent: None,
+        tag: None,
+        since: 0,
+        screen_rows: screen.size().rows,
+        windowed: screen.modes().alternate_screen,
+        failed: false,
+        require: RequireTag::Never,
+    };
+    read(&screen.lines(), &profile.screen, &asked).raw
 }
 
 /// A prompt as an agent shows it again.

@@ -3,7 +3,7 @@
 use super::grammar::{self, Part};
 use crate::config::Profile;
 use crate::limits;
-use crate::screen::Line;
+use crate::screen::{Line, Screen};
 
 /// What an agent is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,17 @@ pub struct Signs<'a> {
     pub title: &'a str,
     /// The agent's own state report.
     pub state: Option<&'a str>,
+}
+
+/// Judges what the agent on a screen is doing.
+pub fn look(screen: &Screen, profile: &Profile) -> Judgement {
+    let visible = screen.visible();
+    let signs = Signs {
+        visible: &visible,
+        title: screen.title(),
+        state: screen.agent_state(),
+    };
+    judge(&signs, profile)
 }
 
 /// Judges what an agent is doing. Busy wins over rest, and an input box over a dialog.

@@ -148,6 +148,9 @@ pub struct Round {
     /// Nothing was sent, since the pane was briefed before (A.4).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub already: bool,
+    /// Rounds on the present topic: since the last agreement, this one counted (A.8). 0 for a brief before any.
+    #[serde(default)]
+    pub rounds_on_topic: u32,
     /// Who answered.
     pub peer: Peer,
     /// Which way the round was asked to go and went.
@@ -336,6 +339,7 @@ mod tests {
             ambiguous: false,
             tagged: true,
             already: false,
+            rounds_on_topic: 2,
             peer: Peer {
                 harness: "codex".to_owned(),
                 version: Some("0.171.0".to_owned()),
@@ -366,7 +370,7 @@ mod tests {
         let wanted = concat!(
             r#"{"schema":"codriver.round/1","session":"s","pane":"peer","round":1,"kind":"implementation","#,
             r#""verdict":"ADJUST","rationale":"fix it","source":"screen","checked_by":"session-log","#,
-            r#""agreement":"same","complete":true,"ambiguous":false,"tagged":true,"#,
+            r#""agreement":"same","complete":true,"ambiguous":false,"tagged":true,"rounds_on_topic":2,"#,
             r#""peer":{"harness":"codex","version":"0.171.0","confined":"landlock"},"#,
             r#""route":{"asked":"host","ran":"host"},"#,
             r#""tree":{"before":"sha256:a","after":"sha256:a","moved":false},"#,

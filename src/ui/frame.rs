@@ -206,6 +206,13 @@ fn strip(frame: &mut Frame, area: Area, app: &App, look: &Look) {
                 ),
                 theme.accent,
             ),
+            piece(
+                asking
+                    .by
+                    .as_ref()
+                    .map_or_else(String::new, |by| format!(" {} {by}", look.glyphs.dot)),
+                theme.dim,
+            ),
         ]);
     }
     // The newest are what matters: the oldest go when there is no room.

@@ -227,7 +227,11 @@ fn read(frame: &mut Frame, places: &Places, app: &App, reader: Reader, look: &Lo
     lines.extend(wrapped(&entry.text(), inside.cols, theme.text));
     if !entry.asked.is_empty() {
         lines.push((String::new(), theme.text));
-        lines.push(("asked:".to_owned(), theme.dim));
+        let asked = match &entry.by {
+            Some(by) => format!("asked by {by}:"),
+            None => "asked:".to_owned(),
+        };
+        lines.push((asked, theme.dim));
         lines.extend(wrapped(&entry.asked, inside.cols, theme.dim));
     }
     text(frame, inside, &lines, reader.top, look);

@@ -134,6 +134,36 @@ pub fn read_text(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
+/// Whether anything is there by this name.
+pub fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Reads the end of a file, at most `most` bytes; nothing where there is none.
+pub fn read_end(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    use std::io::{Seek as _, SeekFrom};
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Appends a line to a file, the owner's alone, in one write; nothing that another writes stands inside it.
+pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(line.as_bytes())
+}
+
 /// Opens a new file, the owner's alone, for appending.
 pub fn new_file(path: &Path) -> io::Result<File> {
     OpenOptions::new()

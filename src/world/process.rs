@@ -139,6 +139,21 @@ pub fn descendants(root: ProcessId) -> Vec<Process> {
     }
 }
 
+/// A process and those it descends from, itself first, as far as they still run.
+pub fn line_of(pid: i32) -> Vec<Process> {
+    let mut line: Vec<Process> = Vec::new();
+    let mut next = pid;
+    while let Some(process) = Process::of(next) {
+        // A number that was used again may close a ring.
+        if line.iter().any(|known| known.id.pid == next) {
+            break;
+        }
+        next = process.parent;
+        line.push(process);
+    }
+    line
+}
+
 /// Returns the short name of a process.
 pub fn name(pid: i32) -> Option<String> {
     Process::of(pid).map(|process| process.name)

@@ -208,6 +208,11 @@ impl Pty {
         })
     }
 
+    /// Returns the entry of the environment that marks what belongs to this launch.
+    pub fn mark(&self) -> Option<&[u8]> {
+        self.mark.as_deref()
+    }
+
     /// Returns who the child is.
     pub fn id(&self) -> ProcessId {
         self.id

@@ -194,11 +194,12 @@ impl Stage {
 
     /// Has the person ask, and the message typed to the peer.
     pub(crate) fn ask(&mut self, words: &str) {
-        self.event(Event::Asks(Ask::Discuss {
+        let ask = Ask::Discuss {
             kind: Kind::Plan,
             words: words.to_owned(),
             diff: false,
-        }));
+        };
+        self.event(Event::Asks(ask, None));
         self.event(Event::Turn(Box::new(turn(words))));
     }
 }

@@ -123,7 +123,7 @@ impl Stage {
             self.effects.push(effect);
             self.drawn_by_peer(&answer);
             if asks {
-                self.event(Event::Heard(None));
+                self.event(Event::Heard(codriver::pairing::Beside::default()));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The child of a pane: started in its seat, on a terminal of its own, recorded, and ended with all it started.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use crate::flow::recorder::{PaneIndex, Recorder};
 use crate::recording::event::Event;
 use crate::recording::session;
 use crate::screen::Size;
+use crate::world::process::ProcessId;
 use crate::world::pty::{self, Happened, Pty};
 
 /// How long a child is given to end by itself before it is killed.
@@ -30,6 +31,8 @@ pub(super) struct Grounds<'a> {
     pub place: &'a Workplace,
     /// The session's folder, where there is one.
     pub session: Option<&'a Path>,
+    /// The console's socket, where there is one.
+    pub socket: Option<PathBuf>,
 }
 
 /// A child that was started, and what is known of its launch.
@@ -58,7 +61,7 @@ pub(super) struct Child {
     output_ended: bool,
     is_told: bool,
     /// What the launch needs on disk.
-    _private: PrivateFolder,
+    private: PrivateFolder,
 }
 
 /// News of a child.
@@ -93,7 +96,13 @@ impl Child {
             allows,
             folder,
             warnings,
-        } = launch::prepare(profile, seat, grounds.place, grounds.session)?;
+        } = launch::prepare(
+            profile,
+            seat,
+            grounds.place,
+            grounds.session,
+            grounds.socket.as_deref(),
+        )?;
         let finder = Finder {
             role: role.word(),
             profile,
@@ -137,13 +146,23 @@ impl Child {
                 exit: None,
                 output_ended: false,
                 is_told: false,
-                _private: folder,
+                private: folder,
             },
             ear,
             allows,
             launch,
             warnings,
         })
+    }
+
+    /// Who it is, and the mark all it starts bears.
+    pub(super) fn family(&self) -> Option<(ProcessId, &[u8])> {
+        Some((self.pty.id(), self.pty.mark()?))
+    }
+
+    /// The folder its launch was given to itself.
+    pub(super) fn private(&self) -> PathBuf {
+        self.private.work()
     }
 
     /// Where the pane is recorded.

@@ -2,6 +2,7 @@
 
 mod child;
 mod conductor;
+mod counter;
 mod editor;
 mod inflow;
 mod perform;
@@ -13,12 +14,15 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::net::UnixStream;
 use tokio::task::yield_now;
 use tokio::time::sleep_until;
 
 use self::child::{Child, News};
 use self::conductor::{Conductor, Deed};
+use self::counter::next_client;
 use self::state::Inner;
+use super::bridge::Incoming;
 use super::config::{self, Workplace};
 use super::failure::{Failure, shown};
 use super::peer;
@@ -30,6 +34,7 @@ use crate::cli::{Exit, Options};
 use crate::config::{self as settings_of, Profile, Settings};
 use crate::world::outer::{Outer, OuterError, Resizes};
 use crate::world::signals::Signals;
+use crate::world::socket::Who;
 use crate::world::{environment, files, program};
 
 /// Between two frames while output floods.
@@ -282,6 +287,8 @@ enum Woken {
     Resized,
     Child(Role, io::Result<News>),
     Told(state::Told),
+    Client(UnixStream, Who),
+    Call(Incoming),
     Time,
 }
 
@@ -327,6 +334,8 @@ impl Inner<'_> {
                 }
                 Woken::Child(role, news) => self.child_news(role, news),
                 Woken::Told(told) => self.told(told),
+                Woken::Client(stream, who) => self.let_in(stream, who),
+                Woken::Call(incoming) => self.incoming(incoming),
                 Woken::Drained | Woken::Time => {}
             }
             if decoder.next_deadline().is_some_and(|due| now >= due) {
@@ -339,6 +348,7 @@ impl Inner<'_> {
             }
             self.take_inflow(Some(now));
             self.conduct();
+            self.serve_counter();
             self.show(draw);
             // Behind the drawing: the person does not wait for the disk.
             self.record();
@@ -366,8 +376,10 @@ impl Inner<'_> {
             is_away,
             inflow: [of_driver, of_peer],
             served,
+            service,
             ..
         } = self;
+        let clients = next_client(service.listener.as_ref());
         let due = due.map(|due| clock.instant(due));
         let time = async {
             match due {
@@ -408,6 +420,8 @@ impl Inner<'_> {
                 Err(_) => Woken::Gone,
             },
             Some(told) = told.recv() => Woken::Told(told),
+            Some(incoming) = service.calls.recv() => Woken::Call(incoming),
+            Ok((stream, who)) = clients => Woken::Client(stream, who),
             (role, news) = children => Woken::Child(role, news),
             () = time => Woken::Time,
         }
@@ -521,7 +535,7 @@ impl Inner<'_> {
                     self.type_to_driver(&bytes);
                 }
                 Deed::Enter => self.type_to_driver(b"\r"),
-                Deed::Ask(ask) => self.update(Event::Asks(ask)),
+                Deed::Ask(ask) => self.update(Event::Asks(ask, None)),
                 Deed::Close => {
                     self.update(Event::Input(Input::Key(Key::new(Code::Esc, Mods::NONE))));
                 }

@@ -3,6 +3,7 @@
 use super::state::{Inner, Told};
 use crate::app::event::{Answered, Receipted, Turn};
 use crate::app::{Ask as Wish, Event};
+use crate::cli::Exit;
 use crate::flow::answer;
 use crate::flow::compose::{self, Ask};
 use crate::flow::failure::Failure;
@@ -24,6 +25,7 @@ impl Inner<'_> {
         tokio::spawn(async move {
             let ask = match wish {
                 Wish::Brief { force } => Ok(Ask::Brief { force }),
+                Wish::Say { text } => Ok(Ask::Say(text)),
                 Wish::Discuss { kind, words, diff } => {
                     let diff = diff.then_some(crate::cli::Diff::Head);
                     let composed = compose::compose(words, diff.as_ref(), &place).await;
@@ -42,7 +44,7 @@ impl Inner<'_> {
     pub(super) fn composed(&mut self, ask: Result<Ask, Failure>, before: Option<String>) {
         let ask = match ask {
             Ok(ask) => ask,
-            Err(failure) => return self.update(Event::Unanswered(failure.to_string())),
+            Err(failure) => return self.unanswered(failure),
         };
         let now = self.clock.elapsed();
         let mut desk = talk::Desk {
@@ -50,8 +52,10 @@ impl Inner<'_> {
             now,
         };
         let Some(talk) = &mut self.talk else {
-            return self.update(Event::Unanswered("the peer was not started".to_owned()));
+            let failure = Failure::new(Exit::Error, "the peer was not started");
+            return self.unanswered(failure);
         };
+        talk.wait_for(self.waits_for);
         let next = talk.begin(ask, before, &mut desk);
         self.go_on(next);
     }
@@ -69,7 +73,7 @@ impl Inner<'_> {
                 self.delivery = Some(Delivery::new(&order.way, round));
                 let tag = match &order.way {
                     Way::Message { tag } => tag.clone(),
-                    Way::Command => String::new(),
+                    Way::Say | Way::Command => String::new(),
                 };
                 self.sent = (tag, order.text.clone());
                 let turn = Turn {
@@ -79,9 +83,15 @@ impl Inner<'_> {
                 };
                 self.update(Event::Turn(Box::new(turn)));
             }
+            Next::Said(said) => {
+                self.delivery = None;
+                self.hand_over_said(&said);
+                self.update(Event::Said);
+            }
             Next::Over(result) => {
                 self.delivery = None;
                 self.look_at_branch();
+                self.hand_over(&result);
                 match *result {
                     Ok(round) => {
                         let asked = self.app.asking.as_ref().map(|asking| asking.words.clone());
@@ -160,7 +170,14 @@ impl Inner<'_> {
         let failure = talk.stop(&Stop::Person, &mut desk);
         self.delivery = None;
         self.tell_receipts();
-        self.update(Event::Unanswered(failure.to_string()));
+        self.unanswered(failure);
+    }
+
+    /// What was asked got no answer.
+    fn unanswered(&mut self, failure: Failure) {
+        let told = failure.to_string();
+        self.hand_over(&Err(failure));
+        self.update(Event::Unanswered(told));
     }
 
     fn tell_receipts(&mut self) {

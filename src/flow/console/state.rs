@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 
 use super::child::{Child, Grounds, Started};
 use super::conductor::Conductor;
+use super::counter::Service;
 use super::inflow::Inflow;
 use crate::app::event::Branch;
 use crate::app::{App, Ended, Event, Role};
@@ -21,7 +22,7 @@ use crate::flow::peer::Version;
 use crate::flow::recorder::{Opening, Recorder};
 use crate::flow::talk::{self, Desk, Seen, Stop, Talk};
 use crate::limits;
-use crate::pairing::{ChannelText, Ending};
+use crate::pairing::{Beside, Ending};
 use crate::recording::session::{State, repo_key};
 use crate::world::clock::{Clock, WallTime};
 use crate::world::outer::{KEY_FLAGS, Outer};
@@ -44,7 +45,7 @@ pub(super) enum Told {
         Option<String>,
     ),
     /// The peer's own record was looked at.
-    Heard(u64, Box<Ear>, Option<ChannelText>),
+    Heard(u64, Box<Ear>, Beside),
     /// The version of a pane's program.
     Version(Role, Option<String>),
     /// The repository's head.
@@ -95,6 +96,10 @@ pub(super) struct Inner<'a> {
     pub unrecorded: Option<(Role, Duration, Vec<u8>)>,
     /// Room for what is read next.
     pub spare: Vec<u8>,
+    /// The socket and what clients ask over it.
+    pub service: Service,
+    /// Longest wait for what a client asked, where it said one.
+    pub waits_for: Option<Duration>,
     /// Plays the demo.
     pub conductor: Option<Conductor>,
     /// The keyboard flags and mouse mode the outer terminal has.
@@ -121,6 +126,7 @@ impl<'a> Inner<'a> {
         });
         tracing::info!(session = recorder.id(), "console opened");
         let (tell, told) = mpsc::unbounded_channel();
+        let (service, no_socket) = Service::open(place);
         let mut inner = Self {
             app,
             outer,
@@ -149,11 +155,16 @@ impl<'a> Inner<'a> {
             inflow: Default::default(),
             unrecorded: None,
             spare: Vec::new(),
+            service,
+            waits_for: None,
             conductor: None,
             outer_modes: (KEY_FLAGS, 1, false),
         };
         if let Err(error) = state {
             inner.app.say(format!("nothing is recorded: {error}"), true);
+        }
+        if let Some(warning) = no_socket {
+            inner.app.say(warning, true);
         }
         if let Some(diagnostic) = settings.diagnostics.first() {
             inner.app.say(diagnostic.to_string(), true);
@@ -193,6 +204,11 @@ impl<'a> Inner<'a> {
             settings: self.settings,
             place: self.place,
             session: session.as_deref(),
+            socket: self
+                .service
+                .listener
+                .as_ref()
+                .map(|listener| listener.path().to_path_buf()),
         };
         let started = Child::start(
             role,
@@ -226,6 +242,10 @@ impl<'a> Inner<'a> {
             self.app.say(warning, true);
         }
         self.await_version(role, version);
+        if let Some((id, mark)) = child.family() {
+            let mark = mark.to_vec();
+            self.know(role, id, &mark);
+        }
         match role {
             Role::Driver => self.driver = Some(child),
             Role::Peer => {
@@ -296,6 +316,7 @@ impl<'a> Inner<'a> {
 
     /// Ends the children and the recording, and gives the terminal back.
     pub(super) async fn close(mut self) {
+        self.close_counter();
         let is_open = self.talk.as_ref().is_some_and(Talk::is_open);
         if is_open {
             let now = self.clock.elapsed();

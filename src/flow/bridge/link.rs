@@ -1,0 +1,217 @@
+//! The side of whoever asks: one connection, many calls at a time.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::bridge::{
+    Call, Code, Fault, Frames, FromClient, FromServer, Hello, PROTOCOL, Welcome, encode,
+};
+use crate::limits;
+
+/// A connection to whoever keeps the peer.
+#[derive(Debug)]
+pub(in crate::flow) struct Link {
+    /// What it said of itself.
+    pub welcome: Welcome,
+    orders: mpsc::UnboundedSender<Order>,
+    last: AtomicU64,
+    is_open: Arc<AtomicBool>,
+}
+
+#[derive(Debug)]
+enum Order {
+    Call(u64, Call, mpsc::UnboundedSender<FromServer>),
+    Leave(u64),
+}
+
+/// Says that a call is no longer waited for, however that came.
+struct Waiting<'a> {
+    link: &'a Link,
+    id: u64,
+    is_over: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            // With the connection, the call is gone too.
+            let _ = self.link.orders.send(Order::Leave(self.id));
+        }
+    }
+}
+
+impl Link {
+    /// Greets whoever is at the other end. `name` is what the client calls itself.
+    pub(in crate::flow) async fn open<S>(stream: S, name: &str) -> Result<Self, Fault>
+    where
+        S: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let (mut reading, mut writing) = tokio::io::split(stream);
+        let hello = Hello {
+            codriver: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            name: name.to_owned(),
+        };
+        let mut frames = Frames::default();
+        let greeting = async {
+            let bytes = encode(&hello).ok()?;
+            writing.write_all(&bytes).await.ok()?;
+            read(&mut reading, &mut frames).await
+        };
+        let welcome = match timeout(limits::GREETING, greeting).await {
+            Ok(Some(FromServer::Welcome(welcome))) if welcome.codriver == PROTOCOL => welcome,
+            Ok(Some(FromServer::Welcome(welcome))) => {
+                return Err(Fault::new(
+                    Code::Version,
+                    format!(
+                        "the console is codriver {} and this is codriver {}; start both from the same program",
+                        crate::plain::display(&welcome.version, 40),
+                        env!("CARGO_PKG_VERSION")
+                    ),
+                ));
+            }
+            Ok(Some(FromServer::Refused(fault))) => return Err(fault),
+            Ok(_) | Err(_) => {
+                return Err(Fault::new(
+                    Code::NoConsole,
+                    "what listens at the console's socket does not greet as a console does",
+                ));
+            }
+        };
+        let (orders, taken) = mpsc::unbounded_channel();
+        let is_open = Arc::new(AtomicBool::new(true));
+        let open = Arc::clone(&is_open);
+        tokio::spawn(async move {
+            carry(reading, writing, frames, taken).await;
+            open.store(false, Ordering::Relaxed);
+        });
+        Ok(Self {
+            welcome,
+            orders,
+            last: AtomicU64::new(0),
+            is_open,
+        })
+    }
+
+    /// Whether the other end is still there.
+    pub(in crate::flow) fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Relaxed)
+    }
+
+    /// Asks, and waits for the answer; `progress` is told how it stands. Given up, the call is left: what it began goes
+    /// on.
+    pub(in crate::flow) async fn call(
+        &self,
+        call: Call,
+        mut progress: impl FnMut(&str, u64),
+    ) -> Result<Value, Fault> {
+        let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let mut waiting = Waiting {
+            link: self,
+            id,
+            is_over: false,
+        };
+        if self.orders.send(Order::Call(id, call, tell)).is_err() {
+            return Err(gone());
+        }
+        let answer = loop {
+            match told.recv().await {
+                Some(FromServer::Progress {
+                    state, elapsed_ms, ..
+                }) => progress(&state, elapsed_ms),
+                Some(FromServer::Answer { value, .. }) => break Ok(value),
+                Some(FromServer::Fault { fault, .. }) => break Err(fault),
+                Some(FromServer::Welcome(_) | FromServer::Refused(_)) => {}
+                None => break Err(gone()),
+            }
+        };
+        waiting.is_over = true;
+        answer
+    }
+}
+
+fn gone() -> Fault {
+    Fault::new(
+        Code::ConsoleGone,
+        "the console ended before there was an answer; what it recorded is in its session",
+    )
+}
+
+/// Carries calls there and answers back until either end goes.
+async fn carry(
+    mut reading: impl AsyncRead + Unpin,
+    mut writing: impl AsyncWrite + Unpin,
+    mut frames: Frames,
+    mut orders: mpsc::UnboundedReceiver<Order>,
+) {
+    let mut open: HashMap<u64, mpsc::UnboundedSender<FromServer>> = HashMap::new();
+    loop {
+        let said = tokio::select! {
+            order = orders.recv() => match order {
+                Some(Order::Call(id, call, tell)) => {
+                    open.insert(id, tell);
+                    FromClient::Call { id, call }
+                }
+                Some(Order::Leave(id)) => {
+                    open.remove(&id);
+                    FromClient::Leave { id }
+                }
+                None => return,
+            },
+            frame = read(&mut reading, &mut frames) => {
+                let Some(frame) = frame else { return };
+                let Some(id) = frame.id() else { continue };
+                let is_last = !matches!(frame, FromServer::Progress { .. });
+                if let Some(tell) = open.get(&id) {
+                    // Nobody waits any more.
+                    let _ = tell.send(frame);
+                }
+                if is_last {
+                    open.remove(&id);
+                }
+                continue;
+            }
+        };
+        let bytes = match encode(&said) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                if let FromClient::Call { id, .. } = said
+                    && let Some(tell) = open.remove(&id)
+                {
+                    let fault = Fault::new(Code::Refused, format!("the call is too long: {error}"));
+                    let _ = tell.send(FromServer::Fault { id, fault });
+                }
+                continue;
+            }
+        };
+        if writing.write_all(&bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The next frame. Nothing is lost when this is given up half-way: what was read is in `frames`.
+async fn read(reading: &mut (impl AsyncRead + Unpin), frames: &mut Frames) -> Option<FromServer> {
+    let mut batch = [0; 8 * 1024];
+    loop {
+        match frames.take_one() {
+            Ok(Some(frame)) => return Some(frame),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%error, "the console is not understood");
+                return None;
+            }
+        }
+        match reading.read(&mut batch).await {
+            Ok(0) | Err(_) => return None,
+            Ok(count) => frames.take(&batch[..count]),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The way between those who ask something of a peer and whoever keeps it: the console, or a server without one.
+
+mod counter;
+mod host;
+mod link;
+mod standing;
+
+pub(super) use counter::{Counter, Desk, PaneView};
+pub(super) use host::{Incoming, serve, socket_path, turn_away};
+pub(super) use link::Link;
+pub(super) use standing::{Family, standing};

@@ -1,0 +1,510 @@
+//! The MCP server of a driver, and the one of a peer (interface.md 3). It holds no state of its own: a console does, or
+//! the keeper.
+//!
+//! Standard output carries the protocol alone. Nothing is looked up before the client has its greeting.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, InitializeResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, Prompt, PromptArgument, PromptMessage, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role,
+    ServerCapabilities, Tool, ToolAnnotations,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Map, Value, json};
+use tokio::sync::{Mutex, mpsc};
+
+use super::bridge::{Incoming, Link, serve, socket_path};
+use super::config::Workplace;
+use super::failure::{Failure, shown};
+use super::keeper;
+use crate::bridge::{Call, Code, Fault, PROTOCOL, Scope, Standing, Welcome};
+use crate::cli::{Exit, Options, Progress, Serving};
+use crate::mcp::{self, Offer, Wanted, wanted};
+use crate::pairing;
+use crate::recording::session::repo_key;
+use crate::world::files::Places;
+use crate::world::socket::{self, SocketError};
+use crate::world::{environment, files, mcp as protocol};
+
+/// Serves one client on standard input and output until it goes.
+pub async fn run(place: &Workplace, options: &Options, serving: &Serving) -> Result<(), Failure> {
+    let (calls, taken) = mpsc::channel(64);
+    let (offer, backend) = match serving {
+        Serving::Worktree => (Offer::Driver, Backend::Worktree),
+        Serving::Console(socket) => (Offer::Driver, Backend::Console(socket.clone())),
+        Serving::Submissions(file) => (Offer::Peer, Backend::File(file.clone())),
+    };
+    let server = Server {
+        offer,
+        inner: Arc::new(Inner {
+            backend,
+            place: place.clone(),
+            calls,
+            link: Mutex::new(None),
+        }),
+    };
+    // Nobody looks at a progress line here; clients are told by the protocol.
+    let options = &Options {
+        progress: Progress::None,
+        ..options.clone()
+    };
+    let broken = |error: protocol::ServeError| Failure::of(Exit::Error, &error);
+    tokio::select! {
+        served = protocol::serve(server) => served.map_err(broken),
+        kept = keeper::run(place, options, taken) => kept,
+    }
+}
+
+/// Where calls go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Backend {
+    /// To the console of the worktree, or to a peer of the server's own.
+    Worktree,
+    /// To this console and no other.
+    Console(PathBuf),
+    /// Reviews alone, into this file.
+    File(PathBuf),
+}
+
+struct Inner {
+    backend: Backend,
+    place: Workplace,
+    /// The way to the keeper.
+    calls: mpsc::Sender<Incoming>,
+    link: Mutex<Option<Arc<Link>>>,
+}
+
+/// The server as the protocol sees it.
+#[derive(Clone)]
+struct Server {
+    offer: Offer,
+    inner: Arc<Inner>,
+}
+
+impl Server {
+    /// The way to whoever keeps the peer, made anew when the last one was cut.
+    async fn link(&self, client: &str) -> Result<Arc<Link>, Fault> {
+        let mut link = self.inner.link.lock().await;
+        let known = link.as_ref().filter(|link| link.is_open());
+        match (known, &self.inner.backend) {
+            (Some(known), Backend::Console(_)) => return Ok(Arc::clone(known)),
+            (Some(known), _) if known.welcome.mode == "console" => return Ok(Arc::clone(known)),
+            _ => {}
+        }
+        let made = match &self.inner.backend {
+            Backend::Console(socket) => Arc::new(connect(socket, client).await?),
+            Backend::File(_) => {
+                return Err(Fault::new(
+                    Code::NotAllowed,
+                    "nothing but a review is taken here",
+                ));
+            }
+            Backend::Worktree => match (console(&self.inner.place, client).await?, known) {
+                (Some(console), _) => Arc::new(console),
+                (None, Some(own)) => return Ok(Arc::clone(own)),
+                (None, None) => Arc::new(self.own(client).await?),
+            },
+        };
+        *link = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// The way to a peer of the server's own.
+    async fn own(&self, client: &str) -> Result<Link, Fault> {
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let folder = self.inner.place.root.as_deref();
+        let folder = folder.unwrap_or(&self.inner.place.folder);
+        let welcome = Welcome {
+            codriver: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            session: String::new(),
+            worktree: folder.to_string_lossy().into_owned(),
+            repo: repo_key(folder),
+            mode: "headless".to_owned(),
+            // Whoever started this server may ask it: it is its own.
+            standing: Standing::Person,
+            pid: std::process::id(),
+        };
+        tokio::spawn(serve(far, welcome, self.inner.calls.clone()));
+        Link::open(near, client).await
+    }
+
+    async fn answer(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, Fault> {
+        let call = match wanted(self.offer, name, arguments)? {
+            Wanted::Call(call) => call,
+            Wanted::Peers(scope) => return self.peers(scope, &named(context)).await,
+        };
+        if let (
+            Backend::File(file),
+            Call::Submit {
+                tag,
+                review,
+                verdict,
+            },
+        ) = (&self.inner.backend, &call)
+        {
+            let line = pairing::submission(tag, review, *verdict)?;
+            files::append_line(file, &line).map_err(|error| {
+                Fault::new(
+                    Code::Failed,
+                    format!("the review cannot be recorded: {error}; write it as text"),
+                )
+            })?;
+            return Ok(json!({"recorded": true}));
+        }
+        let client = named(context);
+        let (link, call) = match elsewhere(&call) {
+            Some((console, call)) => (Arc::new(other(&console, &client).await?), call),
+            None => (self.link(&client).await?, call),
+        };
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let calling = link.call(call, |state, elapsed_ms| {
+            // Nobody asked for progress.
+            let _ = tell.send((state.to_owned(), elapsed_ms));
+        });
+        tokio::pin!(calling);
+        let mut count = 0;
+        loop {
+            tokio::select! {
+                answer = &mut calling => return answer,
+                Some((state, elapsed_ms)) = told.recv() => {
+                    count += 1;
+                    progress(context, count, &state, elapsed_ms).await;
+                }
+            }
+        }
+    }
+
+    /// The peers of a scope: those of the own console, and of others where the scope takes them in.
+    async fn peers(&self, scope: Scope, client: &str) -> Result<Value, Fault> {
+        let own = self.link(client).await?;
+        let welcome = own.welcome.clone();
+        let mut peers = asked_of(&own, None).await?;
+        if scope != Scope::Window {
+            let folder = Places::from_env(environment::variable).runtime();
+            for path in folder
+                .map(|folder| socket::list(&folder))
+                .unwrap_or_default()
+            {
+                // One that does not answer, or not to this client, has no peers to offer.
+                let Ok(link) = connect(&path, client).await else {
+                    continue;
+                };
+                let other = &link.welcome;
+                let is_wanted = scope == Scope::All || other.repo == welcome.repo;
+                if other.pid == welcome.pid || !is_wanted {
+                    continue;
+                }
+                let name = path
+                    .file_stem()
+                    .map(|stem| stem.to_string_lossy().into_owned());
+                if let Ok(more) = asked_of(&link, name).await {
+                    peers.extend(more);
+                }
+            }
+        }
+        Ok(json!({"peers": peers}))
+    }
+}
+
+/// The peers one console has; those of another one bear its name.
+async fn asked_of(link: &Link, name: Option<String>) -> Result<Vec<Value>, Fault> {
+    let panes = link.call(Call::Panes, |_, _| {}).await?;
+    let Value::Array(panes) = panes else {
+        return Ok(Vec::new());
+    };
+    let peers = panes.into_iter().filter(|pane| pane["role"] == "peer");
+    Ok(peers
+        .map(|mut pane| {
+            if let (Some(name), Some(known)) = (&name, pane["pane"].as_str()) {
+                pane["pane"] = format!("{name}/{known}").into();
+            }
+            pane
+        })
+        .collect())
+}
+
+/// The console a pane of another one is named by, and the call as that one is asked; none for a pane of our own.
+fn elsewhere(call: &Call) -> Option<(String, Call)> {
+    let mut call = call.clone();
+    let (Call::Read { pane, .. } | Call::WaitReply { pane, .. } | Call::Do { pane, .. }) =
+        &mut call
+    else {
+        return None;
+    };
+    let (console, name) = pane.as_ref()?.rsplit_once('/')?;
+    let (console, name) = (console.to_owned(), name.to_owned());
+    *pane = Some(name);
+    Some((console, call))
+}
+
+/// Connects to another console of this user, by the name its panes are listed under.
+async fn other(console: &str, client: &str) -> Result<Link, Fault> {
+    let folder = Places::from_env(environment::variable).runtime();
+    let listed = folder
+        .map(|folder| socket::list(&folder))
+        .unwrap_or_default();
+    let named = |path: &&PathBuf| path.file_stem().is_some_and(|stem| stem == console);
+    match listed.iter().find(named) {
+        Some(path) => connect(path, client).await,
+        None => Err(Fault::new(
+            Code::NoPane,
+            format!(
+                "no console is called `{}`; list_peers with scope all names those there are",
+                crate::plain::display(console, 60)
+            ),
+        )),
+    }
+}
+
+/// Connects to the console at `socket`.
+async fn connect(socket: &Path, client: &str) -> Result<Link, Fault> {
+    let stream = socket::connect(socket).await.map_err(|error| match error {
+        SocketError::Nobody(_) => Fault::new(
+            Code::NoConsole,
+            format!("the console at {} has ended", shown(socket)),
+        ),
+        error => Fault::new(
+            Code::NoConsole,
+            Failure::of(Exit::Error, &error).to_string(),
+        ),
+    })?;
+    Link::open(stream, client).await
+}
+
+/// Connects to the console of the worktree, if one runs.
+async fn console(place: &Workplace, client: &str) -> Result<Option<Link>, Fault> {
+    let Ok(path) = socket_path(place) else {
+        return Ok(None);
+    };
+    match socket::connect(&path).await {
+        Ok(stream) => Link::open(stream, client).await.map(Some),
+        Err(SocketError::Nobody(_)) => Ok(None),
+        Err(error) => Err(Fault::new(
+            Code::NoConsole,
+            Failure::of(Exit::Error, &error).to_string(),
+        )),
+    }
+}
+
+/// Asks the console of the worktree from the command line; none where there is no console.
+pub(super) async fn ask_console(
+    place: &Workplace,
+    name: &str,
+    call: Call,
+    progress: impl FnMut(&str, u64),
+) -> Result<Option<Value>, Fault> {
+    match console(place, name).await? {
+        Some(link) => link.call(call, progress).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// What a client calls itself.
+fn named(context: &RequestContext<RoleServer>) -> String {
+    context
+        .client_info()
+        .map_or_else(|| "an MCP client".to_owned(), |info| info.name)
+}
+
+async fn progress(context: &RequestContext<RoleServer>, count: u32, state: &str, elapsed_ms: u64) {
+    let Some(token) = context.meta.get_progress_token() else {
+        return;
+    };
+    let seconds = elapsed_ms / 1000;
+    let words = format!("{state} {:02}:{:02}", seconds / 60, seconds % 60);
+    let note = ProgressNotificationParam::new(token, f64::from(count)).with_message(words);
+    // A client that has gone is told nothing.
+    let _ = context.peer.notify_progress(note).await;
+}
+
+fn listed(described: mcp::Described) -> Tool {
+    let mut tool = Tool::new(
+        described.name,
+        described.description,
+        Arc::new(described.input),
+    )
+    .with_raw_output_schema(Arc::new(described.output));
+    tool.title = Some(described.title);
+    // The bundled annotations are those of the protocol.
+    tool.annotations = serde_json::from_value::<ToolAnnotations>(described.annotations).ok();
+    tool
+}
+
+/// An answer as text and as it is.
+fn shown_as(answer: Result<Value, Fault>) -> CallToolResult {
+    match answer {
+        Ok(value) => CallToolResult::structured(value),
+        Err(fault) => {
+            let words = json!({"error": {"code": fault.code.word(), "message": fault.message}});
+            CallToolResult::error(vec![ContentBlock::text(words.to_string())])
+        }
+    }
+}
+
+fn refused(fault: &Fault) -> ErrorData {
+    ErrorData::invalid_params(
+        fault.message.clone(),
+        Some(json!({"code": fault.code.word()})),
+    )
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> InitializeResult {
+        let capabilities = match self.offer {
+            Offer::Driver => ServerCapabilities::builder()
+                .enable_tools()
+                .enable_prompts()
+                .enable_resources()
+                .build(),
+            Offer::Peer => ServerCapabilities::builder().enable_tools().build(),
+        };
+        let mut info = InitializeResult::new(capabilities);
+        info.server_info = Implementation::new("codriver", env!("CARGO_PKG_VERSION"));
+        info.instructions = Some(match self.offer {
+            Offer::Driver => {
+                "Reviews by a second agent that never writes. Ask with discuss or ask_review; the prompt `pair` says how \
+                 to work with it."
+            }
+            Offer::Peer => "Takes the review you were asked for, beside the one you write.",
+        }.to_owned());
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.offer.tools().into_iter().map(listed).collect();
+        Ok(ListToolsResult::with_all_items(tools))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let answer = tokio::select! {
+            biased;
+            // The wait ends; what was begun goes on, and `poll_round` has it.
+            () = context.ct.cancelled() => {
+                tracing::info!(tool = %crate::plain::display(&request.name, 40), "a call was cancelled; what it began goes on");
+                Err(Fault::new(Code::Interrupted, "the call was cancelled; a round that was begun goes on, and poll_round or the console has its result"))
+            }
+            answer = self.answer(&request.name, arguments, &context) => answer,
+        };
+        Ok(shown_as(answer).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let arguments = mcp::PROMPT_ARGUMENTS.map(|(name, description)| {
+            PromptArgument::new(name)
+                .with_description(description)
+                .with_required(false)
+        });
+        let prompt = Prompt::new(
+            mcp::PROMPT,
+            Some("How to work with the peer: when to ask, how, and what each verdict means."),
+            Some(arguments.to_vec()),
+        );
+        let prompts = match self.offer {
+            Offer::Driver => vec![prompt],
+            Offer::Peer => Vec::new(),
+        };
+        Ok(ListPromptsResult::with_all_items(prompts))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        if self.offer == Offer::Peer || request.name != mcp::PROMPT {
+            return Err(ErrorData::invalid_params(
+                "there is no such prompt; there is `pair`",
+                None,
+            ));
+        }
+        let arguments = request.arguments.unwrap_or_default();
+        let word = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let text = mcp::pair(word("pane"), word("kind")).map_err(|fault| refused(&fault))?;
+        let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
+        result.description = Some("How to work with the peer.".to_owned());
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = match self.offer {
+            Offer::Peer => Vec::new(),
+            Offer::Driver => mcp::RESOURCES
+                .map(|named| {
+                    Resource::new(named.uri, named.name)
+                        .with_description(named.description)
+                        .with_mime_type("application/json")
+                })
+                .to_vec(),
+        };
+        Ok(ListResourcesResult::with_all_items(resources))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let named = mcp::TEMPLATE;
+        let template = ResourceTemplate::new(named.uri, named.name)
+            .with_description(named.description)
+            .with_mime_type("application/json");
+        let templates = match self.offer {
+            Offer::Driver => vec![template],
+            Offer::Peer => Vec::new(),
+        };
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let unknown = || ErrorData::resource_not_found("there is no such resource", None);
+        if self.offer == Offer::Peer {
+            return Err(unknown());
+        }
+        let lookup = mcp::lookup(&request.uri).ok_or_else(unknown)?;
+        let asked = async {
+            let link = self.link(&named(&context)).await?;
+            link.call(Call::Look(lookup), |_, _| {}).await
+        };
+        let value = asked.await.map_err(|fault| match fault.code {
+            Code::NoRound => ErrorData::resource_not_found(fault.message, None),
+            _ => refused(&fault),
+        })?;
+        let text = format!("{value:#}");
+        let contents = ResourceContents::text(text, request.uri).with_mime_type("application/json");
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+}
