@@ -16,6 +16,7 @@ use crate::config::{Profile, RequireTag};
 use crate::limits;
 use crate::pairing::{
     Activity, Delivered, Ending, Exchange, Heard, Judgement, Order, Status, Way, message,
+    submission,
 };
 use crate::plain;
 use crate::recording::digest::Digest;
@@ -776,6 +777,15 @@ fn keep_texts(facts: &mut Facts, heard: &Heard, recorder: &mut Recorder) {
     if let Some(text) = channel.and_then(|channel| channel.text.as_ref()) {
         let name = facts.file("channel");
         facts.texts.channel = Some(recorder.text(&name, text));
+    }
+    if !heard.submitted.is_empty() {
+        let tag = facts.tag.clone().unwrap_or_default();
+        let handed_in = heard.submitted.iter();
+        let lines: String = handed_in
+            .filter_map(|one| submission(&tag, &one.review, one.verdict).ok())
+            .collect();
+        let name = facts.file("submitted");
+        facts.texts.submitted = Some(recorder.text(&name, &lines));
     }
     let rationale = facts.file("rationale");
     facts.texts.rationale = Some(recorder.text(&rationale, &heard.answer.rationale));

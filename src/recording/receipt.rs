@@ -169,6 +169,9 @@ pub struct Texts {
     pub screen: Option<Text>,
     /// What the harness's own channel held.
     pub channel: Option<Text>,
+    /// What the peer handed in by its tool, a JSON object a line; absent when that was nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted: Option<Text>,
     /// The rationale of the result.
     pub rationale: Option<Text>,
 }

@@ -10,7 +10,7 @@ use crate::flow::extract::{Played, Source, play};
 use crate::flow::failure::Failure;
 use crate::flow::sessions::kept::Kept;
 use crate::limits;
-use crate::pairing::{ChannelText, Found, decide};
+use crate::pairing::{ChannelText, Found, Submission, decide, submitted};
 use crate::plain;
 use crate::recording::digest::Digest;
 use crate::recording::receipt::{Outcome, Receipt, RoundReceipt, Text};
@@ -98,6 +98,7 @@ fn compare(kept: &Kept, receipt: &Receipt, round: &RoundReceipt, found: &[Found]
         ("sent", &texts.sent),
         ("screen", &texts.screen),
         ("channel", &texts.channel),
+        ("submitted", &texts.submitted),
         ("rationale", &texts.rationale),
     ] {
         differences.extend(fault_of(kept, name, text.as_ref()));
@@ -126,6 +127,7 @@ fn compare(kept: &Kept, receipt: &Receipt, round: &RoundReceipt, found: &[Found]
     let answer = decide(
         &shown.reading,
         channel(kept, round).as_ref(),
+        &submissions(kept, round),
         round.tag.as_deref(),
     );
     verified.verdict = Some(answer.verdict);
@@ -178,6 +180,12 @@ fn fault_of(kept: &Kept, name: &str, text: Option<&Text>) -> Option<String> {
         }
         Some(_) => None,
     }
+}
+
+/// What the peer handed in for a round.
+fn submissions(kept: &Kept, round: &RoundReceipt) -> Vec<Submission> {
+    let lines = text_of(kept, round.texts.submitted.as_ref()).unwrap_or_default();
+    submitted(lines.as_bytes(), round.tag.as_deref().unwrap_or_default())
 }
 
 /// What the harness's own record said, as it was kept.
