@@ -132,6 +132,7 @@ impl Recording {
             complete: true,
             ambiguous: false,
             route: Route::host(),
+            fallback: None,
             harness: "demo".to_owned(),
             version: None,
             confined: None,
