@@ -203,6 +203,9 @@ pub enum Command {
     /// Be the MCP server of a driver, on standard input and output
     Mcp(McpArgs),
 
+    /// Print how a driver started outside the console gets the tools, or do it
+    Setup(SetupArgs),
+
     /// Print the reply a terminal recording or a text holds
     #[command(after_help = EXTRACT_EXAMPLES)]
     Extract(ExtractArgs),
@@ -385,6 +388,21 @@ pub struct MessageArgs {
     /// Append the working-tree diff, against REV when given
     #[arg(long, value_name = "REV", num_args = 0..=1)]
     pub diff: Option<Option<String>>,
+}
+
+/// `setup`.
+#[derive(Debug, Clone, PartialEq, ClapArgs)]
+pub struct SetupArgs {
+    /// The agent: claude, codex, opencode, gemini, cursor, or generic (default: all of them)
+    pub harness: Option<String>,
+
+    /// Put it into the agent's own settings; shows the change and keeps what was there
+    #[arg(long, conflicts_with = "remove")]
+    pub write: bool,
+
+    /// Take it out again
+    #[arg(long)]
+    pub remove: bool,
 }
 
 /// `mcp`.
@@ -716,6 +734,8 @@ pub enum Task {
     },
     /// The MCP server.
     Mcp(Serving),
+    /// The wiring of a driver.
+    Setup(SetupArgs),
     /// The reply of a recording.
     Extract(ExtractArgs),
     /// The rules behind a recording's state and verdict.
@@ -803,6 +823,7 @@ impl Args {
                 (Some(socket), None) => Serving::Console(socket),
                 (None, None) => Serving::Worktree,
             }),
+            Command::Setup(args) => Task::Setup(args),
             Command::Extract(args) => Task::Extract(args),
             Command::Explain(args) => Task::Explain(args),
             Command::Replay(args) => Task::Replay(args),

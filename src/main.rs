@@ -9,7 +9,7 @@ use codriver::flow::compose::Asked;
 use codriver::flow::config::{Printed, Workplace};
 use codriver::flow::demo_agent::{self, DemoOptions};
 use codriver::flow::{
-    answer, ask, config, console, doctor, explain, extract, mcp, replay, round, sessions,
+    answer, ask, config, console, doctor, explain, extract, mcp, replay, round, sessions, setup,
 };
 use codriver::ui;
 use codriver::world::{environment, files, log, terminal};
@@ -108,6 +108,12 @@ fn run(call: &Call) -> Result<Printed, Failure> {
             converse(asked, &place()?, options)
         }
         Task::Brief { force } => converse(Asked::Brief { force: *force }, &place()?, options),
+        Task::Setup(args) => {
+            let settings = config::settings(&place()?, options)
+                .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure)?;
+            setup::run(args, &settings, options)
+                .map_err(|failure| (failure.exit, Box::from(failure)) as Failure)
+        }
         Task::Mcp(serving) => serve(serving, &place()?, options),
         Task::Explain(args) if ask::is_pane(&args.file) => {
             let pane = args.file.to_string_lossy();

@@ -16,6 +16,7 @@ mod profile;
 mod screen_rules;
 mod settings;
 mod value;
+mod wiring;
 
 pub use bundled::{bundled_profile, bundled_profile_text, bundled_profiles, bundled_text};
 pub use document::{RequireTag, schema};
@@ -31,3 +32,4 @@ pub use profile::{Channel, OscState, PeerFolder, Profile, Proven};
 pub use screen_rules::{Links, ScreenRules};
 pub use settings::{Entry, Settings};
 pub use value::{Millis, ValueError, parse_duration, parse_size};
+pub use wiring::{Format, Wiring, WiringError};

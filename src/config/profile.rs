@@ -12,6 +12,7 @@ use super::pattern::{Pattern, Patterns};
 use super::private_home::PrivateHome;
 use super::screen_rules::ScreenRules;
 use super::value::{Millis, size, size_schema};
+use super::wiring::Wiring;
 use crate::screen::Size;
 
 /// All that codriver knows about one agent program.
@@ -111,6 +112,8 @@ pub struct Profile {
     /// Folders and files a confined peer may still write.
     #[schemars(extend("items" = { "type": "string", "format": "clean-path" }))]
     pub writable: Vec<String>,
+    /// How the agent is given the tools for good, when it is started outside the console.
+    pub setup: Option<Wiring>,
     /// How the screen is read.
     pub screen: ScreenRules,
 }

@@ -23,4 +23,5 @@ pub mod recorder;
 pub mod replay;
 pub mod round;
 pub mod sessions;
+pub mod setup;
 mod talk;

@@ -195,6 +195,28 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// Replaces a file as `replace` does; the new one has the mode of the old one.
+pub fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mode = fs::metadata(path).ok().map(|found| found.permissions());
+    replace(path, bytes)?;
+    match mode {
+        Some(mode) => fs::set_permissions(path, mode),
+        None => Ok(()),
+    }
+}
+
+/// Copies a file to a name that is not taken, mode and all.
+pub fn copy_new(from: &Path, to: &Path) -> io::Result<()> {
+    let bytes = fs::read(from)?;
+    write_new(to, &bytes)?;
+    fs::set_permissions(to, fs::metadata(from)?.permissions())
+}
+
+/// Where a path leads to, links followed; the path itself when that cannot be told.
+pub fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
