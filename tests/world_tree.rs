@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use codriver::world::tree::{Tree, head};
+use codriver::world::tree::{Tree, head, repository_of};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -176,5 +176,29 @@ fn head_is_what_git_says() -> Outcome {
     assert_ne!(head(&place), head(root));
     git(root, &["checkout", "-q", "--detach"])?;
     same(root)?;
+    Ok(())
+}
+
+#[test]
+fn a_repository_is_one_for_all_its_worktrees_and_none_can_claim_to_be_another() -> Outcome {
+    let dir = repository()?;
+    let root = dir.path().canonicalize()?;
+    let other = tempfile::tempdir()?;
+    let place = other.path().canonicalize()?.join("second");
+    let shown = place.display().to_string();
+    git(&root, &["worktree", "add", "-q", "-b", "second", &shown])?;
+    assert_eq!(repository_of(&root), root);
+    assert_eq!(repository_of(&place), root);
+    // A folder that says the same of itself, and that the repository does not know.
+    let forged = other.path().canonicalize()?.join("forged");
+    std::fs::create_dir(&forged)?;
+    std::fs::copy(place.join(".git"), forged.join(".git"))?;
+    assert_eq!(repository_of(&forged), forged);
+    std::fs::write(forged.join(".git"), "gitdir: nowhere\n")?;
+    assert_eq!(repository_of(&forged), forged);
+    assert_eq!(
+        repository_of(&forged.join("nothing")),
+        forged.join("nothing")
+    );
     Ok(())
 }

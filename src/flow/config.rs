@@ -11,7 +11,8 @@ use crate::config::{
     bundled_profile_text, bundled_profiles, bundled_text, load, schema,
 };
 use crate::plain;
-use crate::world::{environment, settings_file};
+use crate::recording::session::repo_key;
+use crate::world::{environment, settings_file, tree};
 
 /// Where a call works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +44,16 @@ impl Workplace {
             folder,
             folders: Folders::of(environment::variable),
         })
+    }
+
+    /// What is worked in: the repository's root, or the folder where there is none.
+    pub fn worktree(&self) -> &Path {
+        self.root.as_deref().unwrap_or(&self.folder)
+    }
+
+    /// The key of the repository, one for all its worktrees (interface.md 5).
+    pub fn repository_key(&self) -> String {
+        repo_key(&tree::repository_of(self.worktree()))
     }
 
     /// The repository's settings file.

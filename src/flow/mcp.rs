@@ -28,7 +28,6 @@ use crate::bridge::{Call, Code, Fault, PROTOCOL, Scope, Standing, Welcome};
 use crate::cli::{Exit, Options, Progress, Serving};
 use crate::mcp::{self, Offer, Wanted, wanted};
 use crate::pairing;
-use crate::recording::session::repo_key;
 use crate::world::files::Places;
 use crate::world::socket::{self, SocketError};
 use crate::world::{environment, files, mcp as protocol};
@@ -119,14 +118,13 @@ impl Server {
     /// The way to a peer of the server's own.
     async fn own(&self, client: &str) -> Result<Link, Fault> {
         let (near, far) = tokio::io::duplex(64 * 1024);
-        let folder = self.inner.place.root.as_deref();
-        let folder = folder.unwrap_or(&self.inner.place.folder);
+        let place = &self.inner.place;
         let welcome = Welcome {
             codriver: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             session: String::new(),
-            worktree: folder.to_string_lossy().into_owned(),
-            repo: repo_key(folder),
+            worktree: place.worktree().to_string_lossy().into_owned(),
+            repo: place.repository_key(),
             mode: "headless".to_owned(),
             // Whoever started this server may ask it: it is its own.
             standing: Standing::Person,

@@ -19,7 +19,7 @@ use crate::config::{Profile, Seat, Settings};
 use crate::limits;
 use crate::pairing::{Ending, Exchange};
 use crate::recording::result::Round;
-use crate::recording::session::{State, repo_key};
+use crate::recording::session::State;
 use crate::screen::Size;
 use crate::world::clock::{Clock, WallTime};
 use crate::world::signals::Signals;
@@ -107,7 +107,7 @@ impl<'a> Session<'a> {
     ) -> Self {
         let clock = Clock::start();
         let worktree = place.root.as_deref().unwrap_or(&place.folder);
-        let key = repo_key(worktree);
+        let key = place.repository_key();
         let state = files::Places::from_env(environment::variable).state();
         let mut progress = Progress::on_stderr(options.progress == crate::cli::Progress::None);
         progress.show(

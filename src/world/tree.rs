@@ -116,6 +116,36 @@ pub fn head(root: &Path) -> Option<String> {
         .or_else(|| packed(&common, name))
 }
 
+/// The folder by which a repository is told, the same for all its worktrees: the root of the main one, or the
+/// repository itself where it has none. It is `root` when that cannot be told, or when the repository that `root` names
+/// does not know of it.
+pub fn repository_of(root: &Path) -> PathBuf {
+    let main = || {
+        let git = root.join(".git");
+        if !fs::symlink_metadata(&git).ok()?.is_file() {
+            return None;
+        }
+        let own = root.join(first_line(&git)?.strip_prefix("gitdir: ")?);
+        let own = own.canonicalize().ok()?;
+        // Anybody can write such a file; only the repository itself can name its worktrees.
+        let back = Path::new(&first_line(&own.join("gitdir"))?)
+            .canonicalize()
+            .ok()?;
+        if back != git.canonicalize().ok()? {
+            return None;
+        }
+        let common = own
+            .join(first_line(&own.join("commondir"))?)
+            .canonicalize()
+            .ok()?;
+        match common.file_name() {
+            Some(name) if name == ".git" => common.parent().map(Path::to_path_buf),
+            _ => Some(common),
+        }
+    };
+    main().unwrap_or_else(|| root.to_path_buf())
+}
+
 fn packed(common: &Path, name: &str) -> Option<String> {
     let text = read_text(&common.join("packed-refs"), limits::PACKED_REFS_BYTES)?;
     let found = text.lines().find_map(|line| {

@@ -49,9 +49,8 @@ pub(in crate::flow) enum Incoming {
 
 /// The socket of a worktree's console.
 pub(in crate::flow) fn socket_path(place: &Workplace) -> Result<PathBuf, PlaceError> {
-    let worktree = place.root.as_deref().unwrap_or(&place.folder);
     let folder = Places::from_env(environment::variable).runtime()?;
-    Ok(folder.join(format!("{}.sock", repo_key(worktree))))
+    Ok(folder.join(format!("{}.sock", repo_key(place.worktree()))))
 }
 
 /// Serves one client until it goes.

@@ -22,7 +22,6 @@ use crate::flow::talk::{Said, Talk};
 use crate::limits;
 use crate::pairing::Activity;
 use crate::recording::result::Round;
-use crate::recording::session::repo_key;
 use crate::recording::word::Kind;
 use crate::world::files;
 use crate::world::process::ProcessId;
@@ -271,7 +270,7 @@ impl Inner<'_> {
             codriver: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             session: self.recorder.id().to_owned(),
-            repo: repo_key(&worktree),
+            repo: self.place.repository_key(),
             worktree: worktree.to_string_lossy().into_owned(),
             mode: "console".to_owned(),
             standing: standing(who.pid, &service.families),

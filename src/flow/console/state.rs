@@ -23,7 +23,7 @@ use crate::flow::recorder::{Opening, Recorder};
 use crate::flow::talk::{self, Desk, Seen, Stop, Talk};
 use crate::limits;
 use crate::pairing::{Beside, Ending};
-use crate::recording::session::{State, repo_key};
+use crate::recording::session::State;
 use crate::world::clock::{Clock, WallTime};
 use crate::world::outer::{KEY_FLAGS, Outer};
 use crate::world::signals::Signal;
@@ -119,7 +119,7 @@ impl<'a> Inner<'a> {
         let state = files::Places::from_env(environment::variable).state();
         let recorder = Recorder::open(&Opening {
             state: state.as_ref().ok().cloned(),
-            repo: &repo_key(worktree),
+            repo: &place.repository_key(),
             worktree,
             codriver: env!("CARGO_PKG_VERSION"),
             started: WallTime::now().since_epoch(),

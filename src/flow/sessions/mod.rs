@@ -11,7 +11,6 @@ use super::config::{Printed, Workplace};
 use super::failure::Failure;
 use crate::cli::{Options, SessionsCommand};
 use crate::config::Settings;
-use crate::recording::session::repo_key;
 
 /// Runs `sessions`.
 ///
@@ -34,7 +33,7 @@ pub fn run(
 
 /// The key under which the sessions of a place are kept.
 pub(super) fn key_of(place: &Workplace) -> String {
-    repo_key(place.root.as_deref().unwrap_or(&place.folder))
+    place.repository_key()
 }
 
 /// A length as a person reads it: `1:02:03`, `2:03`, `0:07`.
