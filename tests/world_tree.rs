@@ -191,10 +191,10 @@ fn a_repository_is_one_for_all_its_worktrees_and_none_can_claim_to_be_another() 
     assert_eq!(repository_of(&place), root);
     // A folder that says the same of itself, and that the repository does not know.
     let forged = other.path().canonicalize()?.join("forged");
-    std::fs::create_dir(&forged)?;
-    std::fs::copy(place.join(".git"), forged.join(".git"))?;
+    fs::create_dir(&forged)?;
+    fs::copy(place.join(".git"), forged.join(".git"))?;
     assert_eq!(repository_of(&forged), forged);
-    std::fs::write(forged.join(".git"), "gitdir: nowhere\n")?;
+    fs::write(forged.join(".git"), "gitdir: nowhere\n")?;
     assert_eq!(repository_of(&forged), forged);
     assert_eq!(
         repository_of(&forged.join("nothing")),

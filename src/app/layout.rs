@@ -97,6 +97,8 @@ pub struct Wish {
     pub has_driver: bool,
     /// Rows of the tables, their headings included; 0 when they are not shown.
     pub tables: u16,
+    /// Whether nothing stands beside anything else, for one who hears the screen row by row.
+    pub linear: bool,
 }
 
 /// A pane's place: its title line and its screen. Empty where the pane is not shown.
@@ -157,7 +159,13 @@ impl Places {
             true => panes.split_bottom(height).1,
             false => tables,
         };
-        let (receipts, _, fallbacks) = tables.split_columns();
+        let (receipts, fallbacks) = match wish.linear {
+            true => tables.split_top(tables.rows.div_ceil(2)),
+            false => {
+                let (left, _, right) = tables.split_columns();
+                (left, right)
+            }
+        };
         let mut places = Self {
             all,
             top,
@@ -179,6 +187,7 @@ impl Places {
             Place { title, screen }
         };
         let layout = match wish.layout {
+            Layout::Auto | Layout::Columns if wish.linear => Layout::Zoom,
             Layout::Auto if self.panes.cols >= SIDE_BY_SIDE => Layout::Columns,
             Layout::Auto => Layout::Rows,
             layout => layout,
@@ -231,7 +240,21 @@ mod tests {
             focus: Role::Driver,
             has_driver: true,
             tables,
+            linear: false,
         }
+    }
+
+    #[test]
+    fn one_who_hears_the_rows_gets_nothing_side_by_side() {
+        let linear = Wish {
+            linear: true,
+            ..wish(Layout::Auto, 8)
+        };
+        let places = Places::cut((160, 45), &linear).unwrap_or_default();
+        assert_eq!(places.driver.screen.cols, 160);
+        assert!(places.peer.screen.is_empty() && places.rule.is_empty());
+        assert_eq!([places.receipts.cols, places.fallbacks.cols], [160, 160]);
+        assert!(places.fallbacks.row > places.receipts.row);
     }
 
     #[test]

@@ -577,6 +577,7 @@ impl App {
             } else {
                 0
             },
+            linear: self.opening.reader,
         };
         self.places = Places::cut(self.size, &wish);
         let now = self.now;

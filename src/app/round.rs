@@ -188,6 +188,9 @@ impl App {
             kept.by = by;
         }
         self.alert(format!("{kind} {number}: {verdict}"), out);
+        if self.opening.reader {
+            self.say(format!("{kind} {number}: {verdict}"), false);
+        }
         if kind == Kind::Brief && verdict == Verdict::Agree {
             self.say("the peer is briefed", false);
             self.ledger.entries[entry].is_seen = true;

@@ -72,6 +72,8 @@ pub struct Terminal {
     pub fixed: Option<bool>,
     /// The frame is drawn in its own sixteen colours, however many it has.
     pub plain: bool,
+    /// Its rows are heard, not seen: the frame is in words.
+    pub reader: bool,
     /// What a theme file changes.
     pub theme: Vec<(Part, Paint)>,
 }

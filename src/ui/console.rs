@@ -30,7 +30,10 @@ impl Look {
         };
         Self {
             theme: theme.with(&terminal.theme),
-            glyphs: Glyphs::new(terminal.abilities.unicode),
+            glyphs: match terminal.reader {
+                true => Glyphs::spoken(),
+                false => Glyphs::new(terminal.abilities.unicode),
+            },
         }
     }
 }

@@ -47,7 +47,7 @@ fn top(frame: &mut Frame, area: Area, app: &App, look: &Look) {
         let text = format!(" {} {}{changed}", glyphs.branch, outside(&branch.name, 40));
         left.push(piece(text, theme.dim));
     }
-    let mut right = Vec::new();
+    let mut right = hidden(app, look);
     let rounds = app.ledger.of_topic();
     if let Some(asking) = &app.asking {
         let waited = clock(app.now.saturating_sub(asking.since));
@@ -55,10 +55,9 @@ fn top(frame: &mut Frame, area: Area, app: &App, look: &Look) {
             Kind::Brief => "brief".to_owned(),
             kind => format!("round {} of this topic {} {kind}", rounds + 1, glyphs.dot),
         };
-        let spinner = if app.opening.reader {
-            String::new()
-        } else {
-            format!("{} ", glyphs.spinner(app.now))
+        let spinner = match glyphs.spinner(app.now) {
+            "" => String::new(),
+            picture => format!("{picture} "),
         };
         right.push(piece(format!("{what}   "), theme.dim));
         right.push(piece(
@@ -76,6 +75,22 @@ fn top(frame: &mut Frame, area: Area, app: &App, look: &Look) {
         ));
     }
     line(frame, area, &left, &right, &blank(theme.text));
+}
+
+/// What the pane does that is not shown.
+fn hidden(app: &App, look: &Look) -> Vec<Piece> {
+    let Some(places) = app.places else {
+        return Vec::new();
+    };
+    let mut panes = app.driver.iter().chain([&app.peer]);
+    let Some(pane) = panes.find(|pane| places.of(pane.role).screen.is_empty()) else {
+        return Vec::new();
+    };
+    let (state, style) = state(pane, app, look);
+    vec![
+        piece(format!("{} ", pane.role.word()), look.theme.dim),
+        piece(format!("{state}   "), style.patch(look.theme.dim)),
+    ]
 }
 
 fn title(frame: &mut Frame, area: Area, pane: &Pane, app: &App, look: &Look) {

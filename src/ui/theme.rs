@@ -185,6 +185,22 @@ impl Glyphs {
         }
     }
 
+    /// In words, for one who hears them: what only decorates is blank, and nothing moves.
+    pub fn spoken() -> Self {
+        Self {
+            vertical: " ",
+            horizontal: " ",
+            dot: ",",
+            arrow: "to",
+            back: "instead",
+            shield: "",
+            branch: "on",
+            more: "and more",
+            verdicts: [""; 5],
+            spinner: [""; 4],
+        }
+    }
+
     /// The sign of a verdict.
     pub fn verdict(&self, verdict: Verdict) -> &'static str {
         self.verdicts[match verdict {

@@ -284,6 +284,19 @@ fn ascii_is_enough() -> Outcome {
 }
 
 #[test]
+fn one_who_hears_the_screen_gets_words_row_by_row() -> Outcome {
+    let mut opening = opening((100, 36));
+    opening.reader = true;
+    opening.terminal.reader = true;
+    let mut stage = with_rounds(opening)?;
+    stage.command("r");
+    let shown = stage.shown();
+    assert!(!shown.contains(['│', '✔', '✎', '◐', '⛨']), "{shown}");
+    insta::assert_snapshot!(shown);
+    Ok(())
+}
+
+#[test]
 fn without_colours_words_and_signs_tell_all() -> Outcome {
     let mut stage = with_rounds(Opening {
         terminal: Terminal::of("xterm-256color", "truecolor", true, true),

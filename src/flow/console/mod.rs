@@ -241,6 +241,7 @@ fn terminal(settings: &Settings, place: &Workplace) -> Result<Terminal, Failure>
         unicode && !flag(settings, "ui.ascii").unwrap_or(false),
     );
     terminal.take_locale(&locale);
+    terminal.reader = flag(settings, "ui.screen_reader").unwrap_or(false);
     match theme.as_str() {
         "dark" => terminal.fixed = Some(true),
         "light" => terminal.fixed = Some(false),
