@@ -2,12 +2,17 @@
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 /// Longest text a terminal is asked to take; many take no more.
 const OSC52_BYTES: usize = 74_994;
+
+/// Longest that a clipboard's program may take.
+const TIME: Duration = Duration::from_secs(3);
 
 /// The sequence that has the terminal take a text; nothing for one that is too long for it.
 pub fn osc52(text: &str) -> Vec<u8> {
@@ -43,12 +48,25 @@ pub fn put(text: &str) -> io::Result<()> {
         let Ok(mut child) = child else {
             continue;
         };
-        if let Some(mut stdin) = child.stdin.take() {
-            stdin.write_all(text.as_bytes())?;
-        }
+        let writing = child.stdin.take().map(|mut stdin| {
+            let text = text.to_owned();
+            // One that reads nothing is ended, and the writing with it.
+            thread::spawn(move || stdin.write_all(text.as_bytes()))
+        });
         // It puts itself into the background and keeps the text there.
-        child.wait()?;
-        return Ok(());
+        let end = Instant::now() + TIME;
+        while child.try_wait()?.is_none() {
+            if Instant::now() > end {
+                child.kill()?;
+                child.wait()?;
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        return match writing.map(thread::JoinHandle::join) {
+            Some(Ok(written)) => written,
+            _ => Ok(()),
+        };
     }
     Ok(())
 }

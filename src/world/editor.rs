@@ -3,10 +3,19 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 
-/// Runs `$VISUAL` or `$EDITOR`, else `vi`, on a file and waits for its end.
-pub fn run(file: &Path) -> io::Result<()> {
+use super::process::ProcessId;
+
+/// An editor the person is in.
+#[derive(Debug)]
+pub struct Editor {
+    child: Child,
+    program: String,
+}
+
+/// Starts `$VISUAL` or `$EDITOR`, else `vi`, on a file.
+pub fn start(file: &Path) -> io::Result<Editor> {
     let wish = ["VISUAL", "EDITOR"]
         .into_iter()
         .filter_map(std::env::var_os)
@@ -16,9 +25,27 @@ pub fn run(file: &Path) -> io::Result<()> {
     let [program, arguments @ ..] = words.as_slice() else {
         return Err(io::Error::other("EDITOR is no command"));
     };
-    let status = Command::new(program).args(arguments).arg(file).status()?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("`{program}` ended with {status}"))),
+    Ok(Editor {
+        child: Command::new(program).args(arguments).arg(file).spawn()?,
+        program: program.clone(),
+    })
+}
+
+impl Editor {
+    /// Who it is, so that it can be ended from elsewhere.
+    pub fn id(&self) -> Option<ProcessId> {
+        ProcessId::of(i32::try_from(self.child.id()).ok()?)
+    }
+
+    /// Waits for its end.
+    pub fn wait(mut self) -> io::Result<()> {
+        let status = self.child.wait()?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(io::Error::other(format!(
+                "`{}` ended with {status}",
+                self.program
+            ))),
+        }
     }
 }

@@ -92,7 +92,7 @@ impl Inner<'_> {
             Effect::StopWaiting => self.stop_waiting(),
             Effect::Restart(role) => self.restart(role),
             Effect::Copy(text) => self.copy(text),
-            Effect::Edit(text) => self.edit(text),
+            Effect::Edit(text) => self.edit(&text),
             Effect::Title(title) => {
                 let title = plain::display(&title, 200);
                 self.outer.queue(format!("\x1b]2;{title}\x1b\\").as_bytes());
@@ -158,14 +158,22 @@ impl Inner<'_> {
         self.outer.queue(bytes.as_bytes());
     }
 
-    fn edit(&mut self, text: String) {
+    fn edit(&mut self, text: &str) {
         self.is_away = true;
         self.outer.leave();
         let tell = self.tell.clone();
-        tokio::task::spawn_blocking(move || {
-            // Nobody listens any more when the console was left.
-            let _ = tell.send(Told::Edited(editor::edit(&text)));
-        });
+        match editor::open(text) {
+            Ok(editing) => {
+                self.editor = editing.id();
+                tokio::task::spawn_blocking(move || {
+                    // Nobody listens any more when the console was left.
+                    let _ = tell.send(Told::Edited(editor::finish(editing)));
+                });
+            }
+            Err(why) => {
+                let _ = tell.send(Told::Edited(Err(why)));
+            }
+        }
     }
 
     fn suspend(&mut self) {
@@ -222,6 +230,7 @@ impl Inner<'_> {
             Told::Version(_, None) => {}
             Told::Branch(branch) => self.update(Event::Branch(branch)),
             Told::Edited(text) => {
+                self.editor = None;
                 self.take_terminal();
                 self.update(Event::Edited(text));
             }

@@ -26,6 +26,7 @@ use crate::pairing::{Beside, Ending};
 use crate::recording::session::State;
 use crate::world::clock::{Clock, WallTime};
 use crate::world::outer::{KEY_FLAGS, Outer};
+use crate::world::process::ProcessId;
 use crate::world::signals::Signal;
 use crate::world::tree::Tree;
 use crate::world::{environment, files, git};
@@ -80,6 +81,8 @@ pub(super) struct Inner<'a> {
     pub told: mpsc::UnboundedReceiver<Told>,
     /// The outer terminal is someone else's: an editor's.
     pub is_away: bool,
+    /// That editor.
+    pub editor: Option<ProcessId>,
     pub is_over: bool,
     /// Something changed that is not drawn yet.
     pub redraw: bool,
@@ -146,6 +149,7 @@ impl<'a> Inner<'a> {
             tell,
             told,
             is_away: false,
+            editor: None,
             is_over: false,
             redraw: true,
             forget: true,
@@ -327,6 +331,10 @@ impl<'a> Inner<'a> {
             if let Some(talk) = &mut self.talk {
                 talk.stop(&Stop::Signal(Signal::Terminate), &mut desk);
             }
+        }
+        if let Some(editor) = self.editor.take() {
+            // It would be left behind on a terminal that is nobody's; one that has gone is gone.
+            let _ = editor.send(rustix::process::Signal::TERM);
         }
         // The person has the terminal back before the last process is gone.
         self.outer.leave();
