@@ -50,6 +50,8 @@ pub const TREE_TIME: Duration = Duration::from_secs(2);
 pub const PACKED_REFS_BYTES: u64 = 64 << 20;
 /// Bytes that may wait to be written to a session's folder before a pane's output is left out of its recording.
 pub const RECORD_QUEUE_BYTES: usize = 8 * 1024 * 1024;
+/// Most that is copied of a recording that comes from a pipe or cannot be read from its middle.
+pub const COPIED_BYTES: u64 = 16 << 30;
 /// Longest wait for a line or a file whose being written an answer depends on.
 pub const RECORD_WAIT: Duration = Duration::from_secs(1);
 /// Most that is read at once of a file an agent writes beside its screen; of more, the end is read.

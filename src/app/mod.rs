@@ -485,7 +485,7 @@ impl App {
             scrollback,
         );
         fresh.version = pane.version.take();
-        fresh.keep(&pane.screen, now);
+        fresh.screen = pane.screen.successor(scrollback, now);
         *pane = fresh;
         if self
             .scroll

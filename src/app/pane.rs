@@ -85,20 +85,6 @@ impl Pane {
         }
     }
 
-    /// Keeps the text of an earlier screen in the scrollback; its colours are gone with it.
-    pub fn keep(&mut self, earlier: &Screen, now: Duration) {
-        let rows = usize::from(self.screen.size().rows);
-        let mut text = String::new();
-        for line in earlier.lines() {
-            text.push_str(&line.text);
-            text.push_str("\r\n");
-        }
-        text.push_str(&"\r\n".repeat(rows));
-        text.push_str("\x1b[H");
-        self.screen.feed(text.as_bytes(), now);
-        self.screen.take_replies();
-    }
-
     /// Whether there is a child to type to.
     pub fn is_alive(&self) -> bool {
         matches!(self.life, Life::Starting | Life::Running)

@@ -8,6 +8,7 @@ use super::reply::{self, Asked, Echo, Reading};
 use super::rest::{Activity, Signs, judge};
 use crate::config::Profile;
 use crate::recording::cast::{Event, Kind};
+use crate::recording::track::RESTARTED;
 use crate::recording::word::{Reason, Verdict};
 use crate::screen::{Line, Mark, Screen, Seen, Size};
 
@@ -40,6 +41,7 @@ pub struct Given {
 /// Plays a recording and collects its rounds.
 pub struct Player {
     screen: Screen,
+    scrollback: usize,
     profile: Profile,
     /// Profiles of which the screen may still choose one.
     choices: Vec<Profile>,
@@ -100,6 +102,7 @@ impl Player {
     pub fn new(size: Size, scrollback: usize, profile: Profile, given: Given) -> Self {
         Self {
             screen: Screen::new(size, scrollback),
+            scrollback,
             profile,
             choices: Vec::new(),
             given,
@@ -225,6 +228,10 @@ impl Player {
             }
             "reply-complete" | "settled" | "settled-late" => self.read(at, false),
             "quit" => self.close(),
+            RESTARTED => {
+                self.close();
+                self.screen = self.screen.successor(self.scrollback, at);
+            }
             "gap:" => self.gaps.push(at),
             _ => {}
         }

@@ -11,4 +11,5 @@ pub mod retention;
 mod schema;
 pub mod session;
 pub mod summary;
+pub mod track;
 pub mod word;

@@ -48,6 +48,17 @@ impl History {
         })
     }
 
+    /// The history of a screen that follows this one: empty, its rows numbered from here on.
+    pub(super) fn successor(&self, limit: usize) -> Self {
+        Self {
+            rows: VecDeque::new(),
+            first: self.real_end(),
+            limit,
+            generation: self.generation.wrapping_add(1),
+            frozen: None,
+        }
+    }
+
     /// Adds a row; the oldest one goes when there is no room.
     pub(super) fn push(&mut self, row: Row) {
         if self.limit == 0 {

@@ -163,6 +163,25 @@ impl Screen {
         }
     }
 
+    /// The screen of a child that is started anew: empty, of the same size, the text of this one in its scrollback. Its
+    /// colours are gone with it.
+    pub fn successor(&self, scrollback: usize, now: Duration) -> Self {
+        let rows = usize::from(self.size().rows);
+        let mut text = String::new();
+        for line in self.lines() {
+            text.push_str(&line.text);
+            text.push_str("\r\n");
+        }
+        text.push_str(&"\r\n".repeat(rows));
+        text.push_str("\x1b[H");
+        let mut next = Self::new(self.size(), scrollback);
+        let history = self.terminal.emulator.history().successor(scrollback);
+        *next.terminal.emulator.history_mut() = history;
+        next.feed(text.as_bytes(), now);
+        next.take_replies();
+        next
+    }
+
     /// Feeds the child's output. `now` counts from the start of the session and never goes back.
     pub fn feed(&mut self, bytes: &[u8], now: Duration) -> Changes {
         self.expire(now);

@@ -19,6 +19,7 @@ pub mod program;
 pub mod pty;
 pub mod random;
 pub mod raw_terminal;
+pub mod recording_file;
 pub mod sessions;
 pub mod settings_file;
 pub mod signals;

@@ -7,6 +7,7 @@ use super::state::{Inner, Told};
 use crate::app::{Effect, Event, Notify, Role};
 use crate::flow::talk::PEER;
 use crate::plain;
+use crate::recording::track::RESTARTED;
 use crate::screen::Mouse;
 use crate::world::clipboard;
 use crate::world::outer::KEY_FLAGS;
@@ -128,6 +129,11 @@ impl Inner<'_> {
     fn restart(&mut self, role: Role) {
         // What the old one wrote is not the new one's.
         self.take_inflow(None);
+        self.record();
+        let now = self.clock.elapsed();
+        if let Some(recording) = self.child(role).map(|child| child.recording()) {
+            self.recorder.marker(recording, now, RESTARTED);
+        }
         let Some(child) = self.drop_child(role) else {
             self.app.relaunch(role);
             return self.start(role);

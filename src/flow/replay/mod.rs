@@ -1,5 +1,6 @@
 //! `replay`: a recorded session or a terminal recording, looked at again (issue SESSIONS 2, 4).
 
+pub mod film;
 mod rounds;
 mod verify;
 

@@ -8,8 +8,8 @@ mod reader;
 mod source;
 mod writer;
 
-pub use reader::{CastError, Notes, Opened, Reader};
-pub use source::Text;
+pub use reader::{CastError, Notes, Opened, Place, Reader};
+pub use source::{Text, decompressed};
 pub use writer::Writer;
 
 use std::time::Duration;

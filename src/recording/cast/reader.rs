@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, BufRead, Cursor, Read};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::source::{Source, Text};
@@ -48,6 +49,28 @@ pub struct Notes {
     pub clamped: bool,
 }
 
+/// A place between two events of a recording, from which reading can go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Bytes before it, decompressed.
+    pub offset: u64,
+    /// Lines before it.
+    pub line: u64,
+    /// Events before it, those that could not be read left out.
+    pub events: u64,
+    /// The moment of the last of them, in nanoseconds from the start.
+    pub nanos: u64,
+    /// The first half of a character that the last output ended in.
+    pub half: Option<u16>,
+}
+
+impl Place {
+    /// The moment of the last event before it.
+    pub fn at(&self) -> Duration {
+        Duration::from_nanos(self.nanos)
+    }
+}
+
 /// What a file turned out to be.
 pub enum Opened<R: BufRead> {
     /// A recording.
@@ -78,6 +101,8 @@ pub struct Reader<R: BufRead> {
     half: Option<u16>,
     text: Vec<u8>,
     ended: bool,
+    offset: u64,
+    events: u64,
 }
 
 impl<R: BufRead> Reader<R> {
@@ -106,7 +131,7 @@ impl<R: BufRead> Reader<R> {
             return Err(CastError::Version(version));
         }
         let cut = found?;
-        scan.seen = None;
+        let offset = scan.seen.take().map_or(0, |seen| seen.len() as u64);
         let ended = cut && !fields.list && fields.held.is_none();
         if let Some((held, line)) = fields.held.take() {
             scan.input = Source::Held(Cursor::new(held));
@@ -123,7 +148,39 @@ impl<R: BufRead> Reader<R> {
             half: None,
             text: Vec::new(),
             ended,
+            offset,
+            events: 0,
         }))
+    }
+
+    /// Goes on from a place of a recording of version 2 or 3; `input` begins there, and is not compressed.
+    pub fn resume(input: R, header: Header, place: Place) -> Self {
+        Self {
+            scan: Scan {
+                input: Source::plain(input),
+                line: place.line,
+                seen: None,
+            },
+            header,
+            notes: Notes::default(),
+            at: place.at(),
+            half: place.half,
+            text: Vec::new(),
+            ended: false,
+            offset: place.offset,
+            events: place.events,
+        }
+    }
+
+    /// The place behind the last event; none in a recording of version 1, which is one object.
+    pub fn place(&self) -> Option<Place> {
+        (self.header.version > 1).then(|| Place {
+            offset: self.offset,
+            line: self.scan.line,
+            events: self.events,
+            nanos: u64::try_from(self.at.as_nanos()).unwrap_or(u64::MAX),
+            half: self.half,
+        })
     }
 
     /// What the recording says of itself.
@@ -155,12 +212,14 @@ impl<R: BufRead> Reader<R> {
                 .by_ref()
                 .take(EVENT_BYTES as u64)
                 .read_until(b'\n', &mut self.text);
+            self.offset += self.text.len() as u64;
             self.ended_early(found)?;
             self.scan.line += 1;
             let whole = self.text.pop_if(|last| *last == b'\n').is_some();
             if !whole && self.text.len() == EVENT_BYTES {
                 self.text.clear();
                 let rest = self.scan.input.skip_until(b'\n');
+                self.offset += rest.as_ref().map_or(0, |length| *length as u64);
                 self.ended_early(rest)?;
                 return Err(CastError::Event {
                     line,
@@ -252,7 +311,10 @@ impl<R: BufRead> Iterator for Reader<R> {
                 self.notes.cut = true;
                 None
             }
-            event => Some(event),
+            event => {
+                self.events += u64::from(event.is_ok());
+                Some(event)
+            }
         }
     }
 }
@@ -756,6 +818,31 @@ mod tests {
         let error = reader.next().and_then(Result::err).expect("an error");
         assert_eq!(error.to_string(), "line 2 of the recording is too long");
         assert_eq!(reader.next().and_then(Result::ok), Some(output(2000, "b")));
+    }
+
+    #[test]
+    fn reading_goes_on_from_any_place() {
+        let files: [&[u8]; 2] = [
+            b"\xef\xbb\xbf {\"version\":2,\n\"width\":80,\"height\":24}\n[1,\"o\",\"a\\ud83d\"]\n\ngarbage\n[2,\"o\",\"\\ude00b\"]\n[3,\"o\",\"c",
+            b"{\"version\":3,\"term\":{\"cols\":8,\"rows\":2}}\r\n# x\n[1,\"o\",\"a\"]\n[0.5,\"i\",\"q\"]\n[1,\"m\",\"b\"]",
+        ];
+        for file in files {
+            let mut whole = open(file);
+            let mut places = vec![whole.place().expect("a place")];
+            let mut all = Vec::new();
+            while let Some(event) = whole.next() {
+                all.push(event.map_err(|error| error.to_string()));
+                places.push(whole.place().expect("a place"));
+            }
+            for (at, place) in places.iter().enumerate() {
+                let offset = usize::try_from(place.offset).expect("small");
+                let rest = Reader::resume(&file[offset..], whole.header().clone(), *place);
+                let rest: Vec<_> = rest
+                    .map(|event| event.map_err(|error| error.to_string()))
+                    .collect();
+                assert_eq!(rest, all[at..], "{place:?}");
+            }
+        }
     }
 
     proptest! {

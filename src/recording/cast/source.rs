@@ -26,6 +26,11 @@ pub(super) enum Source<R: BufRead> {
 }
 
 impl<R: BufRead> Source<R> {
+    /// Takes the bytes as they are.
+    pub(super) fn plain(input: R) -> Self {
+        Self::Plain(Cursor::new(Vec::new()).chain(input))
+    }
+
     /// Looks at the first bytes; they are not lost.
     pub(super) fn open(mut input: R) -> io::Result<Self> {
         let mut first = Vec::with_capacity(ZSTD_MAGIC.len());
@@ -89,4 +94,13 @@ impl<R: BufRead> Read for Text<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.0.read(buf)
     }
+}
+
+/// The bytes of a recording as they are, or as they were before they were compressed with zstd or gzip.
+///
+/// # Errors
+///
+/// When the first of them cannot be read.
+pub fn decompressed<R: BufRead>(input: R) -> io::Result<impl BufRead> {
+    Source::open(input)
 }
