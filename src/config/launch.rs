@@ -644,4 +644,58 @@ mod tests {
             Err(LaunchError::NoCommand("unknown".to_owned()))
         );
     }
+
+    #[test]
+    fn a_driver_gets_the_tools_of_the_console_it_runs_in_and_no_other_does()
+    -> Result<(), LaunchError> {
+        let theirs =
+            r#"{"model":"a/b","mcp":{"mine":{"type":"local"}},"permission":{"edit":"ask"}}"#;
+        let variable = |name: &str| (name == "OPENCODE_CONFIG_CONTENT").then(|| theirs.to_owned());
+        let without = grounds(Path::new("/repo"), &variable);
+        let values = [("port", "4096"), ("socket", "/run/a b.sock")];
+        let with = Grounds {
+            values: &values,
+            ..without
+        };
+        for name in ["claude", "codex"] {
+            let profile = bundled_profile(name);
+            let words = |launch: &Launch| launch.argv.join(" ");
+            let driven = launch(&profile, Seat::Driver, &with)?;
+            assert!(words(&driven).contains("/run/a b.sock"), "{driven:?}");
+            let alone = launch(&profile, Seat::Driver, &without)?;
+            assert!(!words(&alone).contains("mcp"), "{alone:?}");
+            let peer = launch(&profile, Seat::Peer, &with)?;
+            assert!(!words(&peer).contains("--console"), "{peer:?}");
+            assert!(words(&peer).contains("--submit"), "{peer:?}");
+        }
+        let driven = launch(&bundled_profile("opencode"), Seat::Driver, &with)?;
+        let mut found = driven
+            .env
+            .iter()
+            .filter(|(name, _)| name == "OPENCODE_CONFIG_CONTENT");
+        let value = found
+            .next()
+            .map(|(_, value)| value.clone())
+            .unwrap_or_default();
+        let value: Value = serde_json::from_str(&value).unwrap_or_default();
+        assert_eq!(value["model"], "a/b");
+        assert_eq!(value["mcp"]["mine"]["type"], "local");
+        // The driver is the person's own: what they allow it stays.
+        assert_eq!(value["permission"]["edit"], "ask");
+        assert_eq!(value["mcp"]["codriver"]["command"][3], "/run/a b.sock");
+        Ok(())
+    }
+
+    #[test]
+    fn a_peer_that_may_not_hand_in_has_no_tool_for_it() -> Result<(), LaunchError> {
+        let variable = |_: &str| None;
+        let grounds = grounds(Path::new("/repo"), &variable);
+        for name in ["claude", "codex", "opencode"] {
+            let mut profile = bundled_profile(name);
+            profile.submits = false;
+            let launch = launch(&profile, Seat::Peer, &grounds)?;
+            assert!(!format!("{launch:?}").contains("submissions"), "{launch:?}");
+        }
+        Ok(())
+    }
 }

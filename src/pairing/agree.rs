@@ -348,4 +348,96 @@ mod tests {
             (Verdict::Unparsed, Some(Reason::TurnFailed))
         );
     }
+
+    fn handed(verdict: Verdict) -> Submission {
+        Submission {
+            review: "All of it was read.".to_owned(),
+            verdict,
+        }
+    }
+
+    /// A screen that was read whole.
+    fn whole(verdict: Verdict) -> Reading {
+        Reading {
+            verdict,
+            reason: None,
+            complete: true,
+            tagged: true,
+            ends_with: Some(verdict),
+            words: vec![(3, verdict)],
+            rationale: "All of it was read.".to_owned(),
+            ..Reading::unparsed(Reason::Empty, SAID.to_owned())
+        }
+    }
+
+    #[test]
+    fn what_is_handed_in_confirms_and_another_word_leaves_none() {
+        let tag = Some("k7q2");
+        let screen = whole(Verdict::Agree);
+        let same = decide(&screen, None, &[handed(Verdict::Agree)], tag);
+        assert_eq!(
+            (same.verdict, same.agreement, same.checked_by),
+            (Verdict::Agree, Agreement::Same, Some(SUBMITTED))
+        );
+        for submitted in [
+            vec![handed(Verdict::Object)],
+            vec![handed(Verdict::Object), handed(Verdict::Agree)],
+            vec![handed(Verdict::Agree), handed(Verdict::Adjust)],
+        ] {
+            for channel in [None, Some(channel(SAID))] {
+                let answer = decide(&screen, channel.as_ref(), &submitted, tag);
+                assert_eq!(
+                    (answer.verdict, answer.reason),
+                    (Verdict::Unparsed, Some(Reason::SourcesDiffer)),
+                    "{submitted:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_handed_in_never_makes_an_agreement() {
+        let tag = Some("k7q2");
+        let agree = [handed(Verdict::Agree)];
+        let cut = Reading::unparsed(Reason::NoVerdict, "REVIEW: (k7q2) All of".to_owned());
+        assert_eq!(decide(&cut, None, &agree, tag).verdict, Verdict::Unparsed);
+        let nothing = Reading::unparsed(Reason::Empty, String::new());
+        assert_eq!(
+            decide(&nothing, None, &agree, tag).verdict,
+            Verdict::Unparsed
+        );
+        // An objection that quotes an agreement behind it: which of the two is a quotation nobody tells.
+        let quoted = Reading {
+            ambiguous: true,
+            words: vec![(1, Verdict::Object), (3, Verdict::Agree)],
+            ends_with: Some(Verdict::Agree),
+            ..whole(Verdict::Object)
+        };
+        assert_eq!(
+            decide(&quoted, None, &agree, tag).verdict,
+            Verdict::Unparsed
+        );
+        let failed = Reading {
+            reason: Some(Reason::TurnFailed),
+            verdict: Verdict::Unparsed,
+            ..whole(Verdict::Agree)
+        };
+        assert_eq!(
+            decide(&failed, None, &agree, tag).verdict,
+            Verdict::Unparsed
+        );
+    }
+
+    #[test]
+    fn what_is_handed_in_completes_a_review_the_screen_has_lost_parts_of() {
+        let screen = Reading {
+            complete: false,
+            ..whole(Verdict::Object)
+        };
+        let answer = decide(&screen, None, &[handed(Verdict::Object)], Some("k7q2"));
+        assert_eq!(
+            (answer.verdict, answer.complete, answer.source),
+            (Verdict::Object, true, Source::Channel)
+        );
+    }
 }
