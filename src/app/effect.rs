@@ -31,6 +31,8 @@ pub enum Effect {
     Title(String),
     /// Draw attention, the window being elsewhere: what happened, in one line.
     Alert(String),
+    /// Ask the outer terminal what colours it has now.
+    AskColors,
     /// Ring the outer terminal's bell.
     Bell,
     /// Draw everything anew, whatever the outer terminal shows.

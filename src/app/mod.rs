@@ -178,6 +178,8 @@ pub struct App {
     pub ledger: Ledger,
     /// What is being asked.
     pub asking: Option<Asking>,
+    /// The outer terminal said that its colours changed; it is asked for the new ones.
+    is_recoloured: bool,
     /// The message being written.
     pub composer: Composer,
     /// What lies over the panes.
@@ -241,6 +243,7 @@ impl App {
             peer: pane(Role::Peer, &opening.peer),
             ledger: Ledger::default(),
             asking: None,
+            is_recoloured: false,
             composer: Composer::default(),
             overlay: None,
             tables: Tables::default(),
@@ -414,10 +417,22 @@ impl App {
     }
 
     /// Takes in what the outer terminal tells; the driver has its colours, the peer those its rules were proven on.
-    fn learn(&mut self, reply: &input::Reply) {
+    fn learn(&mut self, reply: &input::Reply, out: &mut Vec<Effect>) {
         self.terminal.learn(reply);
+        // It is told of the change when it can ask for the new colours.
+        let is_news =
+            matches!(reply, input::Reply::Background(_)) && std::mem::take(&mut self.is_recoloured);
         if let Some(driver) = &mut self.driver {
             driver.screen.set_palette(self.terminal.palette.clone());
+            if is_news && driver.is_alive() && driver.screen.modes().color_scheme {
+                let scheme = if self.terminal.palette.is_dark() {
+                    1
+                } else {
+                    2
+                };
+                let told = format!("\x1b[?997;{scheme}n");
+                out.push(Effect::Write(Role::Driver, told.into_bytes()));
+            }
         }
         self.is_changed = true;
     }
@@ -690,7 +705,11 @@ impl App {
             Input::Reply(input::Reply::CellPixels(width, height)) => {
                 self.cell = Some((width, height));
             }
-            Input::Reply(reply) => self.learn(&reply),
+            Input::Reply(input::Reply::IsDark(_)) => {
+                self.is_recoloured = true;
+                out.push(Effect::AskColors);
+            }
+            Input::Reply(reply) => self.learn(&reply, out),
         }
     }
 

@@ -18,10 +18,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// them and their place on the standard layout (4).
 pub const KEY_FLAGS: u8 = 5;
 /// Puts the terminal into the console's hands: its own screen, nothing wrapped where it counts columns in another way,
-/// pastes and the focus told, keys told apart.
-const ENTER: &[u8] = b"\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[?1004h\x1b[>5u\x1b[>4;1m\x1b[?25l";
+/// pastes, the focus and a change of its colours told, keys told apart.
+const ENTER: &[u8] =
+    b"\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[?1004h\x1b[?2031h\x1b[>5u\x1b[>4;1m\x1b[?25l";
 /// Gives it back, whatever was switched on meanwhile.
-const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[<1u\x1b[>4;0m\x1b[0m\x1b[0 q\x1b[?25h\x1b[?7h\x1b[?1049l";
+const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1006l\x1b[?1004l\x1b[?2031l\x1b[?2004l\x1b[<1u\x1b[>4;0m\x1b[0m\x1b[0 q\x1b[?25h\x1b[?7h\x1b[?1049l";
 /// Presses, releases and drags of the mouse, in decimal.
 const MOUSE: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 /// What is asked of it: colours, those of its palette too, keyboard flags, name, synchronized frames, the size of a
@@ -104,7 +105,7 @@ impl Outer {
         if self.mouse {
             self.queue(MOUSE);
         }
-        self.queue(ASK);
+        self.ask();
         Ok(())
     }
 
@@ -118,6 +119,11 @@ impl Outer {
     pub fn size(&self) -> (u16, u16) {
         let size = termios::tcgetwinsize(self.tty.get_ref());
         size.map_or((80, 24), |size| (size.ws_col, size.ws_row))
+    }
+
+    /// Asks it what it can do and what colours it has.
+    pub fn ask(&mut self) {
+        self.queue(ASK);
     }
 
     /// Takes bytes to be shown.

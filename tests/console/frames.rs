@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use codriver::app::event::Branch;
-use codriver::app::{Ended, Event, Opening, Role, Terminal};
+use codriver::app::{Effect, Ended, Event, Opening, Role, Terminal};
 use codriver::config::bundled_profile;
 use codriver::recording::word::Verdict;
 use serde_json::json;
@@ -325,6 +325,31 @@ fn a_light_terminal_is_told_by_its_background() -> Outcome {
     stage.command("t");
     insta::assert_snapshot!(stage.shown());
     Ok(())
+}
+
+#[test]
+fn a_driver_that_wants_to_know_is_told_when_the_colours_have_changed() {
+    let mut stage = running(opening((120, 40)));
+    let told = |stage: &Stage| -> Vec<u8> {
+        let effects = stage.effects.iter();
+        let written = effects.filter_map(|effect| match effect {
+            Effect::Write(Role::Driver, bytes) => Some(bytes.clone()),
+            _ => None,
+        });
+        written.flatten().collect()
+    };
+    let light = b"\x1b]11;rgb:fdfd/f6f6/e3e3\x1b\\";
+    stage.effects.clear();
+    stage.type_in(b"\x1b[?997;2n");
+    stage.type_in(light);
+    assert!(stage.effects.contains(&Effect::AskColors));
+    assert_eq!(told(&stage), b"");
+    stage.output(Role::Driver, "\x1b[?2031h");
+    stage.effects.clear();
+    stage.type_in(b"\x1b[?997;2n");
+    assert_eq!(told(&stage), b"", "before its colours are known");
+    stage.type_in(light);
+    assert_eq!(told(&stage), b"\x1b[?997;2n");
 }
 
 #[test]

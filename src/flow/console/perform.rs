@@ -99,6 +99,7 @@ impl Inner<'_> {
                 self.outer.queue(format!("\x1b]2;{title}\x1b\\").as_bytes());
             }
             Effect::Alert(text) => self.alert(&text),
+            Effect::AskColors => self.outer.ask(),
             Effect::Bell => self.outer.queue(b"\x07"),
             Effect::Redraw => {
                 self.forget = true;
