@@ -379,6 +379,7 @@ impl Peer {
         let mut keys = vec![
             format!("command = {command:?}"),
             "peer_args = []".to_owned(),
+            "submits = false".to_owned(),
             "channel = \"none\"".to_owned(),
             format!(
                 "peer_env = {{ CODRIVER_DEMO_CHANNEL = {:?}, CODRIVER_DEMO_LOG = {:?} }}",
