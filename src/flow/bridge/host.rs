@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::counter::{Given, How, round_id};
+use super::wire::next;
 use crate::bridge::{
     Call, Code, Fault, Frames, FromClient, FromServer, Hello, PROTOCOL, Standing, State, Welcome,
     encode,
@@ -60,10 +61,9 @@ where
 {
     let (mut reading, mut writing) = tokio::io::split(stream);
     let mut frames = Frames::default();
-    let mut batch = vec![0; 16 * 1024];
     let greeted = timeout(
         limits::GREETING,
-        next::<_, Hello>(&mut reading, &mut frames, &mut batch),
+        next::<_, Hello>(&mut reading, &mut frames),
     );
     let Ok(Some(hello)) = greeted.await else {
         return;
@@ -95,7 +95,7 @@ where
         }
     });
     let mut open: Vec<(u64, AbortHandle)> = Vec::new();
-    while let Some(said) = next::<_, FromClient>(&mut reading, &mut frames, &mut batch).await {
+    while let Some(said) = next::<_, FromClient>(&mut reading, &mut frames).await {
         open.retain(|(_, task)| !task.is_finished());
         match said {
             FromClient::Leave { id } => {
@@ -161,28 +161,6 @@ async fn write(writing: &mut (impl AsyncWrite + Unpin), frame: &FromServer) -> s
     let bytes = bytes.map_err(std::io::Error::other)?;
     writing.write_all(&bytes).await?;
     writing.flush().await
-}
-
-/// The next frame; none when the client has gone or says what cannot be understood.
-async fn next<R, T>(reading: &mut R, frames: &mut Frames, batch: &mut [u8]) -> Option<T>
-where
-    R: AsyncRead + Unpin,
-    T: serde::de::DeserializeOwned,
-{
-    loop {
-        match frames.take_one() {
-            Ok(Some(frame)) => return Some(frame),
-            Ok(None) => {}
-            Err(error) => {
-                tracing::warn!(%error, "a client is not understood");
-                return None;
-            }
-        }
-        match reading.read(batch).await {
-            Ok(0) | Err(_) => return None,
-            Ok(count) => frames.take(&batch[..count]),
-        }
-    }
 }
 
 /// One call on its way.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use super::wire::next;
 use crate::bridge::{
     Call, Code, Fault, Frames, FromClient, FromServer, Hello, PROTOCOL, Welcome, encode,
 };
@@ -62,7 +63,7 @@ impl Link {
         let greeting = async {
             let bytes = encode(&hello).ok()?;
             writing.write_all(&bytes).await.ok()?;
-            read(&mut reading, &mut frames).await
+            next::<_, FromServer>(&mut reading, &mut frames).await
         };
         let welcome = match timeout(limits::GREETING, greeting).await {
             Ok(Some(FromServer::Welcome(welcome))) if welcome.codriver == PROTOCOL => welcome,
@@ -165,7 +166,7 @@ async fn carry(
                 }
                 None => return,
             },
-            frame = read(&mut reading, &mut frames) => {
+            frame = next::<_, FromServer>(&mut reading, &mut frames) => {
                 let Some(frame) = frame else { return };
                 let Some(id) = frame.id() else { continue };
                 let is_last = !matches!(frame, FromServer::Progress { .. });
@@ -193,25 +194,6 @@ async fn carry(
         };
         if writing.write_all(&bytes).await.is_err() {
             return;
-        }
-    }
-}
-
-/// The next frame. Nothing is lost when this is given up half-way: what was read is in `frames`.
-async fn read(reading: &mut (impl AsyncRead + Unpin), frames: &mut Frames) -> Option<FromServer> {
-    let mut batch = [0; 8 * 1024];
-    loop {
-        match frames.take_one() {
-            Ok(Some(frame)) => return Some(frame),
-            Ok(None) => {}
-            Err(error) => {
-                tracing::warn!(%error, "the console is not understood");
-                return None;
-            }
-        }
-        match reading.read(&mut batch).await {
-            Ok(0) | Err(_) => return None,
-            Ok(count) => frames.take(&batch[..count]),
         }
     }
 }

@@ -4,6 +4,7 @@ mod counter;
 mod host;
 mod link;
 mod standing;
+mod wire;
 
 pub(super) use counter::{Counter, Desk, PaneView};
 pub(super) use host::{Incoming, serve, socket_path, turn_away};
