@@ -452,7 +452,7 @@ fn a_press_alone_changes_nothing_and_a_drag_selects_what_was_pressed_on() {
         .effects
         .iter()
         .filter_map(|effect| match effect {
-            codriver::app::Effect::Copy(text) => Some(text.as_str()),
+            Effect::Copy(text) => Some(text.as_str()),
             _ => None,
         })
         .collect();
