@@ -416,7 +416,12 @@ impl App {
     ) -> Option<Overlay> {
         match question.key(key, self.driver.is_some()) {
             Decided::Stays => Some(Overlay::Question(question)),
-            Decided::Aside => None,
+            Decided::Aside => {
+                if let Some(entry) = self.ledger.entries.get_mut(question.entry) {
+                    entry.is_aside = true;
+                }
+                None
+            }
             Decided::Answers(answer) => match self.answer(&question, &answer, out) {
                 Some(fault) => {
                     question.fault = Some(fault);

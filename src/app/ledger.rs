@@ -40,6 +40,8 @@ pub struct Entry {
     pub is_seen: bool,
     /// Whether it is an escalation the person has neither answered nor dismissed.
     pub is_open: bool,
+    /// Whether the person has put it aside: it stays open, and others may go on.
+    pub is_aside: bool,
 }
 
 impl Entry {
@@ -122,6 +124,7 @@ impl Ledger {
             elapsed_ms: round.elapsed_ms,
             is_seen: false,
             is_open: round.reading.verdict() == Verdict::Escalate,
+            is_aside: false,
             came: Came::Review(Box::new(round)),
         });
     }
@@ -146,6 +149,7 @@ impl Ledger {
             elapsed_ms,
             is_seen: false,
             is_open: false,
+            is_aside: false,
         });
     }
 
@@ -193,6 +197,13 @@ impl Ledger {
     /// The last review that can be read.
     pub fn last(&self) -> Option<usize> {
         self.entries.len().checked_sub(1)
+    }
+
+    /// Whether a question waits for the person that was neither answered nor put aside: nothing is asked before (A.8).
+    pub fn awaits_person(&self) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| entry.is_open && !entry.is_aside)
     }
 
     /// The last escalation that waits for the person.

@@ -157,7 +157,7 @@ fn what_a_peer_runs_is_refused_and_what_the_driver_runs_is_known() -> Outcome {
 #[test]
 fn an_escalation_waits_for_the_person() -> Outcome {
     let world = World::new()?;
-    let settings = world.peer(&[ESCALATE, AGREE], 200, "")?;
+    let settings = world.peer(&[ESCALATE, ESCALATE, AGREE], 200, "")?;
     let console = Console::open(
         &world,
         &["--config", &settings, "--driver", "cat", "--peer", "demo"],
@@ -169,13 +169,20 @@ fn an_escalation_waits_for_the_person() -> Outcome {
     assert!(told.contains("needs-person"), "{told}");
     console.see("May old files be deleted?")?;
     console.type_in(b"Keep them.\r")?;
-    until("the person's answer", || {
-        match client.call("discuss", &json!({"message": "And now?"})) {
-            Ok(round) => Ok(Some(round)),
-            Err(error) if error.to_string().contains("needs-person") => Ok(None),
-            Err(error) => Err(error),
-        }
-    })?;
+    let after = |client: &mut Client| {
+        until("the person's act", || {
+            match client.call("discuss", &json!({"message": "And now?"})) {
+                Ok(round) => Ok(Some(round)),
+                Err(error) if error.to_string().contains("needs-person") => Ok(None),
+                Err(error) => Err(error),
+            }
+        })
+    };
+    assert_eq!(after(&mut client)?["verdict"], "ESCALATE");
+    // Put aside, it stays flagged, and the driver may go on.
+    console.see("esc")?;
+    console.type_in(b"\x1b")?;
+    assert_eq!(after(&mut client)?["verdict"], "AGREE");
     console.kill()
 }
 

@@ -167,7 +167,7 @@ impl Desk for Front<'_> {
                 "the peer has ended; the person at the console can restart it",
             ));
         }
-        if self.app.ledger.open_question().is_some() {
+        if self.app.ledger.awaits_person() {
             return Some(Fault::new(
                 Code::NeedsPerson,
                 "a question of the peer waits for the person at the console; nothing is sent before it is answered or \
@@ -366,6 +366,7 @@ impl Inner<'_> {
             if self.app.asking.is_none() && self.service.counter.held().is_some() {
                 let why = self.app.cannot_ask();
                 let why = why.unwrap_or_else(|| "the round could not be begun".to_owned());
+                self.waits_for = None;
                 self.service
                     .counter
                     .finish(Err(Fault::new(Code::Failed, why)));
