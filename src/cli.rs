@@ -264,6 +264,9 @@ Examples:
 
 const REPLAY_EXAMPLES: &str = "\
 Examples:
+  codriver replay
+  codriver replay last
+  curl -s https://example.org/demo.cast | codriver replay -
   codriver --headless replay last
   codriver --headless replay 20260102 --verify
   codriver --headless replay session.cast --json";
@@ -271,7 +274,8 @@ Examples:
 /// `replay`.
 #[derive(Debug, Clone, Default, PartialEq, ClapArgs)]
 pub struct ReplayArgs {
-    /// A session (its id, the start of it, or `last`) or an asciicast; `-` reads standard input
+    /// A session (its id, the start of it, or `last`) or an asciicast; `-` reads standard input. Without it sessions are
+    /// listed to choose from
     #[arg(value_name = "SESSION|FILE", value_hint = ValueHint::FilePath)]
     pub recording: Option<String>,
 

@@ -75,8 +75,21 @@ fn run(call: &Call) -> Result<Printed, Failure> {
             let place = place()?;
             let settings = config::settings(&place, options)
                 .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure)?;
-            replay::headless(args, &place, &settings, options, &mut note)
-                .map_err(|failure| (failure.exit, Box::from(failure)) as Failure)
+            if options.headless {
+                return replay::headless(args, &place, &settings, options, &mut note)
+                    .map_err(|failure| (failure.exit, Box::from(failure)) as Failure);
+            }
+            start_log(options);
+            let runtime = runtime()?;
+            let mut drawing = Drawing(ui::Console::default());
+            let left = runtime.block_on(replay::console(args, &place, &settings, &mut drawing));
+            // What still looks for a moment is of no use any more.
+            runtime.shutdown_background();
+            left.map_err(|failure| (failure.exit, Box::from(failure)) as Failure)?;
+            Ok(Printed {
+                text: String::new(),
+                exit: Exit::Done,
+            })
         }
         Task::Sessions(command) => {
             let place = place()?;

@@ -191,6 +191,54 @@ fn every_moment_is_the_one_a_whole_replay_comes_to() {
     assert!(keyframes > 15, "{keyframes}");
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+    #[test]
+    fn a_replayed_screen_is_the_live_one_at_every_event(
+        cols in 2u16..50,
+        rows in 1u16..15,
+        steps in prop::collection::vec((0usize..14, 1usize..40, 2u16..50, 1u16..15, 0u64..200), 1..60),
+    ) {
+        let texts = [
+            "plain text that is long enough to be wrapped ", "\r\n", "\x1b[31;1mcolour\x1b[m", "世界 e\u{301} ❤\u{fe0f}",
+            "\x1b[?1049h", "\x1b[?1049l", "\x1b[2J\x1b[H", "\x1b[?2026h", "\x1b[?2026l", "\x1b[3;5r", "\x1b]0;title\x07",
+            "\x1b[5;5Hhere", "\x1b[3J",
+        ];
+        let size = Size::new(cols, rows);
+        let mut file = Vec::new();
+        let mut writer = Writer::new(&Header::new(size), &mut file);
+        let mut live = Screen::new(size, SCROLLBACK);
+        let mut wanted = Vec::new();
+        let (mut now, mut rest) = (Duration::ZERO, Vec::new());
+        for (kind, cut, cols, rows, pause) in steps {
+            now += Duration::from_millis(pause);
+            if kind == texts.len() {
+                live.resize(Size::new(cols, rows), now);
+                writer.resize(now, Size::new(cols, rows), &mut file);
+            } else {
+                rest.extend_from_slice(texts[kind].as_bytes());
+                // A child is read in pieces that may end in the middle of a character.
+                let bytes: Vec<u8> = rest.drain(..cut.min(rest.len())).collect();
+                live.feed(&bytes, now);
+                live.take_replies();
+                writer.output(now, &bytes, &mut file);
+            }
+            // A console looks up when a frame has been open for too long.
+            live.wake(now);
+            wanted.push((file.len(), now, seen(&live)));
+        }
+        for (length, now, wanted) in wanted {
+            let reader = Reader::open(&file[..length]).expect("readable").recording().expect("a recording");
+            let mut screen = Screen::new(reader.header().size, SCROLLBACK);
+            for event in reader {
+                codriver::recording::track::apply(&mut screen, &event.expect("an event"), Seen::default(), SCROLLBACK);
+            }
+            screen.wake(now);
+            prop_assert!(seen(&screen) == wanted, "{}", differs(&seen(&screen), &wanted));
+        }
+    }
+}
+
 #[test]
 fn a_time_is_reached_behind_all_its_events() {
     let parts = [

@@ -2,6 +2,7 @@
 
 use super::Role;
 use super::event::Ask;
+use super::replay::Wish;
 use crate::screen::Size;
 
 /// One thing to do.
@@ -35,6 +36,8 @@ pub enum Effect {
     AskColors,
     /// Ring the outer terminal's bell.
     Bell,
+    /// Show another moment of a replay, or another replay.
+    Replay(Wish),
     /// Draw everything anew, whatever the outer terminal shows.
     Redraw,
     /// Stop the program as a shell's job.

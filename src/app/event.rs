@@ -1,7 +1,7 @@
 //! What happened, as the console is told it.
 
 use super::input::Input;
-use super::{Ended, Role};
+use super::{Ended, Role, replay};
 use crate::pairing::{Beside, Order};
 use crate::recording::fallback::FallbackReceipt;
 use crate::recording::receipt::RoundReceipt;
@@ -47,6 +47,8 @@ pub enum Event<'a> {
     Notice(String),
     /// The repository's branch, and whether anything in it is changed.
     Branch(Option<Branch>),
+    /// Something in a replay.
+    Replay(Box<replay::News>),
     /// Someone asked the program to end.
     Asked,
     /// Time passed.

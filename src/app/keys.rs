@@ -1,11 +1,13 @@
 //! Where a key goes: behind the prefix, to what lies over the panes, to a scrolled view, or to the focused child.
 
+use super::choice::Chosen;
 use super::composer::Composed;
 use super::event::Ask;
 use super::input::{Code, Key, Mods, encode_key, encode_paste};
 use super::layout::Layout;
 use super::pane::Life;
 use super::question::Decided;
+use super::replay::Wish;
 use super::scroll::{Scroll, Scrolled};
 use super::{Action, App, Chord, Effect, Help, Overlay, Question, Reader, Role, Table};
 use crate::recording::word::Kind;
@@ -13,6 +15,11 @@ use crate::recording::word::Kind;
 impl App {
     pub(super) fn key(&mut self, key: &Key, out: &mut Vec<Effect>) {
         let is_press = key.is_press();
+        if is_press && self.replay.is_some() {
+            // The time by which a notice goes stands still with the recording.
+            self.notice = None;
+            self.is_changed = true;
+        }
         if is_press && self.is_prefixed {
             self.is_prefixed = false;
             self.is_changed = true;
@@ -75,6 +82,9 @@ impl App {
 
     /// Sends a key to the focused child, if it may have it.
     fn forward(&mut self, key: &Key, out: &mut Vec<Effect>) {
+        if self.replay.is_some() {
+            return self.replay_key(key, out);
+        }
         if let Some(why) = self.cannot_type() {
             if key.is_press() && !is_modifier(key) {
                 self.ended_key(key, &why, out);
@@ -99,6 +109,9 @@ impl App {
 
     /// Why the focused child takes no typing now.
     pub fn cannot_type(&self) -> Option<String> {
+        if self.replay.is_some() {
+            return Some("this is a replay: nobody is there to type to".to_owned());
+        }
         let keys = &self.opening.keys;
         let prefix = keys.prefix.shown();
         let key = |action| keys.key_of(action).unwrap_or_default();
@@ -171,6 +184,18 @@ impl App {
     /// Why an action cannot be done now; none when it can.
     pub fn cannot(&self, action: Action) -> Option<String> {
         let none = |what: &str| Some(what.to_owned());
+        let acts = matches!(
+            action,
+            Action::Discuss
+                | Action::Brief
+                | Action::Answer
+                | Action::StopWaiting
+                | Action::Restart
+                | Action::TypeToPeer
+        );
+        if self.replay.is_some() && acts {
+            return none("this is a replay: nobody is there to be asked");
+        }
         match action {
             Action::Brief | Action::Discuss => self.cannot_ask(),
             Action::Timeline | Action::CopyReview if self.ledger.entries.is_empty() => {
@@ -193,7 +218,10 @@ impl App {
     pub fn act(&mut self, action: Action, out: &mut Vec<Effect>) {
         self.is_changed = true;
         // A message may be written while nothing can be sent.
-        if let Some(why) = self.cannot(action).filter(|_| action != Action::Discuss) {
+        if let Some(why) = self
+            .cannot(action)
+            .filter(|_| action != Action::Discuss || self.replay.is_some())
+        {
             return self.say(why, false);
         }
         match action {
@@ -377,6 +405,17 @@ impl App {
             Overlay::Help(help) => help_key(help, key),
             Overlay::Receipt(table, at, top) => receipt_key(table, at, top, key),
             Overlay::Explain => None,
+            Overlay::Choice(choice) => match choice.key(key) {
+                Chosen::Stays(choice) => Some(Overlay::Choice(choice)),
+                Chosen::Takes(id) => {
+                    out.push(Effect::Replay(Wish::Open(id)));
+                    None
+                }
+                Chosen::Leaves => {
+                    out.push(Effect::Quit);
+                    None
+                }
+            },
             Overlay::Quit => {
                 if matches!(key.command().0, Code::Char('y' | 'Y' | 'q') | Code::Enter) {
                     out.push(Effect::Quit);

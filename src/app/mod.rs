@@ -4,6 +4,7 @@
 
 mod action;
 mod binding;
+pub mod choice;
 mod chord;
 mod composer;
 mod editor;
@@ -17,6 +18,7 @@ mod mouse;
 mod overlay;
 pub mod pane;
 mod question;
+pub mod replay;
 mod round;
 pub mod scroll;
 pub mod terminal;
@@ -204,6 +206,8 @@ pub struct App {
     pub cell: Option<(u16, u16)>,
     /// Whether the first-start hint is still shown.
     pub shows_hint: bool,
+    /// What is replayed, when the panes show something recorded.
+    pub replay: Option<replay::Replay>,
     /// Whether something that is drawn is different.
     is_changed: bool,
     /// A pane whose answer to a key is to be shown at once.
@@ -256,6 +260,7 @@ impl App {
             terminal: opening.terminal.clone(),
             cell: None,
             shows_hint: opening.hint,
+            replay: None,
             is_changed: true,
             echo: None,
             spins: None,
@@ -346,6 +351,7 @@ impl App {
                 self.is_changed |= self.branch != branch;
                 self.branch = branch;
             }
+            Event::Replay(news) => self.replayed(*news),
             Event::Asked => out.push(Effect::Quit),
             Event::Woke => {}
         }
@@ -464,6 +470,10 @@ impl App {
 
     /// What a child asks of the person's desktop: only the driver's text reaches the clipboard, and it is told.
     fn signal(&mut self, role: Role, signal: Signal, out: &mut Vec<Effect>) {
+        if self.replay.is_some() {
+            // It was asked then, and of another desktop.
+            return;
+        }
         match (role, signal) {
             (Role::Driver, Signal::Copy(text)) => {
                 let count = text.chars().count();
@@ -599,6 +609,10 @@ impl App {
         if let Some(places) = self.places {
             for role in [Role::Driver, Role::Peer] {
                 let size = size_of(places.of(role));
+                // What was recorded has the size it had.
+                if self.replay.is_some() {
+                    continue;
+                }
                 if let (Some(pane), Some(size)) = (self.pane_mut(role), size) {
                     pane.want(size, now);
                 }

@@ -1,5 +1,6 @@
 //! What lies over the panes, and the tables below them.
 
+use super::choice::Choice;
 use super::question::Question;
 
 /// What lies over the panes and takes the keys.
@@ -17,6 +18,8 @@ pub enum Overlay {
     Explain,
     /// A receipt, by its table and its place there, and the first row shown.
     Receipt(Table, usize, usize),
+    /// Sessions to choose one from.
+    Choice(Choice),
     /// Whether to quit while a round runs.
     Quit,
 }

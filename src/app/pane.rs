@@ -53,6 +53,8 @@ pub struct Pane {
     pub life: Life,
     /// What its agent is doing.
     pub doing: Doing,
+    /// Whether what it shows was recorded, so that its size is not that of its place.
+    pub is_replayed: bool,
     /// When what it does is to be judged: at the latest, and when its output rests.
     judge: Option<(Duration, Duration)>,
     /// The size its place has, when the child is still to get it.
@@ -79,10 +81,27 @@ impl Pane {
                 rule: "none",
                 evidence: String::new(),
             },
+            is_replayed: false,
             judge: None,
             wanted: None,
             is_drawn: false,
         }
+    }
+
+    /// Shows another screen than the one so far.
+    pub(super) fn show(&mut self, screen: Screen, now: Duration) {
+        self.screen = screen;
+        self.life = Life::Running;
+        self.is_drawn = true;
+        self.judge_now(now);
+        self.doing.since = now;
+        self.judge = None;
+    }
+
+    /// The size its window got when it was recorded.
+    pub(super) fn resize_replayed(&mut self, size: Size, now: Duration) {
+        self.screen.resize(size, now);
+        self.is_drawn = true;
     }
 
     /// Whether there is a child to type to.
@@ -173,6 +192,16 @@ impl Pane {
 
     /// Rows of the screen above what a place of so many rows shows: its end is what matters.
     pub fn hidden_rows(&self, rows: u16) -> u16 {
+        if self.is_replayed {
+            // Down to the last row in which something stands.
+            let shown = self.screen.screen_rows();
+            let last = shown.iter().rposition(|(line, _)| !line.text.is_empty());
+            let last = last.and_then(|last| u16::try_from(last).ok());
+            let end = last
+                .map_or(0, |last| last + 1)
+                .max(self.screen.cursor().row + 1);
+            return end.saturating_sub(rows);
+        }
         match self.profile.least_rows > rows {
             true => self.screen.size().rows.saturating_sub(rows),
             false => 0,

@@ -122,6 +122,14 @@ pub struct Cell<'a> {
     pub extra: Extra,
 }
 
+impl std::fmt::Debug for Screen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Screen")
+            .field("size", &self.size())
+            .finish_non_exhaustive()
+    }
+}
+
 /// The cursor's shape as DECSCUSR numbers it.
 fn shape_of(screen: &vt100::Screen) -> u8 {
     use vt100::CursorStyle::{

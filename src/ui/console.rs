@@ -45,6 +45,7 @@ struct Seen {
     size: Size,
     is_scrolled: bool,
     is_hint: bool,
+    hidden: u16,
 }
 
 /// Draws the console.
@@ -158,7 +159,9 @@ impl Console {
         };
         let mut damage = pane.screen.take_damage();
         let is_scrolled = scrolled.as_ref().is_some_and(|scroll| scroll.role == role);
+        let hidden = pane.hidden_rows(area.rows);
         let seen = Seen {
+            hidden,
             area,
             size: pane.screen.size(),
             is_scrolled,
@@ -168,7 +171,6 @@ impl Console {
                 && !is_scrolled,
         };
         // A window stretched for a reading shows what it did before.
-        let hidden = pane.hidden_rows(area.rows);
         let own = area.rows.max(pane.profile.least_rows);
         let is_stretched = reads && (seen.size.rows, seen.size.cols) != (own, area.cols);
         let is_new = self.seen[at] != Some(seen);

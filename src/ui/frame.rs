@@ -10,6 +10,7 @@ use super::text::{Piece, clock, line, outside, piece, row, took, width};
 use crate::app::event::{FellBack, Receipted};
 use crate::app::layout::Area;
 use crate::app::ledger::{Came, Entry};
+use crate::app::replay::{Prompt, Replay, Sign};
 use crate::app::{Action, App, Life, Overlay, Pane, Role, Table};
 use crate::pairing::{Activity, Exchange};
 use crate::recording::receipt::Outcome;
@@ -27,7 +28,10 @@ pub(super) fn draw(frame: &mut Frame, app: &App, look: &Look) {
         }
     }
     rule(frame, places.rule, look);
-    strip(frame, places.strip, app, look);
+    match &app.replay {
+        Some(replay) => timeline(frame, places.strip, replay, look),
+        None => strip(frame, places.strip, app, look),
+    }
     if !places.tables_float {
         tables(frame, app, look);
     }
@@ -101,8 +105,12 @@ fn title(frame: &mut Frame, area: Area, pane: &Pane, app: &App, look: &Look) {
         false => (theme.dim, theme.dim),
     };
     let version = pane.version.as_deref().map(short).unwrap_or_default();
+    let word = match &app.replay {
+        Some(replay) if replay.is_alone => "recording",
+        _ => pane.role.word(),
+    };
     let mut left = vec![
-        piece(format!(" {}", pane.role.word()), name),
+        piece(format!(" {word}"), name),
         piece(
             format!("  {} {version}", pane.profile.name)
                 .trim_end()
@@ -192,6 +200,92 @@ fn heading(frame: &mut Frame, area: Area, name: &str, right: &str, style: Style,
     };
     let head = Area { rows: 1, ..area };
     line(frame, head, &left, &right, &piece(dash, rule));
+}
+
+/// The time line of a replay, with its rounds; above it, where there is room, where it stands.
+fn timeline(frame: &mut Frame, area: Area, replay: &Replay, look: &Look) {
+    let (theme, glyphs) = (&look.theme, &look.glyphs);
+    let mut body = area;
+    let length = replay.length.0.max(replay.at);
+    let more = if replay.length.1 { "" } else { "+" };
+    let state = match replay.is_playing {
+        true => format!("{}x", replay.speed()),
+        false => "paused".to_owned(),
+    };
+    let told = format!(
+        "{state} {} {} / {}{more}",
+        glyphs.dot,
+        clock(replay.at),
+        clock(length)
+    );
+    if area.rows > 1 {
+        heading(frame, area, "replay", &told, theme.accent, look);
+        body = Area::new(area.col, area.row + 1, area.cols, 1);
+    }
+    let right = match area.rows {
+        1 => vec![piece(format!(" {told} "), theme.dim)],
+        _ => Vec::new(),
+    };
+    let cols = usize::from(body.cols.saturating_sub(2 + width(&right)));
+    let mut cells: Vec<Piece> = Vec::with_capacity(cols + 1);
+    let place = |at: std::time::Duration| match length.is_zero() {
+        true => 0,
+        false => {
+            let part = at.as_secs_f64() / length.as_secs_f64();
+            ((part * cols.saturating_sub(1) as f64) as usize).min(cols.saturating_sub(1))
+        }
+    };
+    let now = place(replay.at);
+    for at in 0..cols {
+        let style = if at <= now { theme.accent } else { theme.rule };
+        cells.push(piece(glyphs.horizontal, style));
+    }
+    for mark in &replay.marks {
+        let Some(cell) = cells.get_mut(place(mark.at)) else {
+            continue;
+        };
+        *cell = match mark.sign {
+            Sign::Round(Some(verdict)) => piece(glyphs.verdict(verdict), theme.verdict(verdict)),
+            Sign::Round(None) => piece("!", theme.fault),
+            Sign::Receipt => piece(glyphs.dot, theme.text),
+        };
+    }
+    if let Some(cell) = cells.get_mut(now) {
+        cell.style = cell.style.add_modifier(Modifier::REVERSED);
+    }
+    let mut line_of = vec![piece(" ", theme.text)];
+    line_of.extend(cells);
+    line(frame, body, &line_of, &right, &blank(theme.text));
+}
+
+/// What can be done in a replay, or what is being typed.
+fn replay_status(replay: &Replay, look: &Look) -> Vec<Piece> {
+    let theme = &look.theme;
+    match (&replay.prompt, &replay.seeks) {
+        (Some(Prompt::Go(editor)), _) => vec![
+            piece(" go to (1:30 or 45%): ", theme.accent),
+            piece(outside(editor.text(), 40), theme.text),
+            piece("_", theme.accent),
+        ],
+        (Some(Prompt::Search(editor)), _) => vec![
+            piece(" search all moments: ", theme.accent),
+            piece(outside(editor.text(), 100), theme.text),
+            piece("_", theme.accent),
+        ],
+        (None, Some(text)) => vec![piece(
+            format!(" looking for `{}`   Esc stops", outside(text, 60)),
+            theme.accent,
+        )],
+        (None, None) => {
+            let mut out = vec![piece(" space ", theme.accent)];
+            let pause = if replay.is_playing { "pause" } else { "play" };
+            let words = format!(
+                "{pause}  +- speed  ←→ 5 s  ,. event  [] round  {{}} receipt  g go  / search  v copy  t reviews  q quit"
+            );
+            out.push(piece(words, theme.dim));
+            out
+        }
+    }
 }
 
 fn strip(frame: &mut Frame, area: Area, app: &App, look: &Look) {
@@ -517,6 +611,8 @@ fn status(frame: &mut Frame, area: Area, app: &App, look: &Look) {
     let prefix = app.opening.keys.prefix.shown();
     let left = if app.is_prefixed {
         menu(app, look)
+    } else if let (Some(replay), None) = (&app.replay, hints(app)) {
+        replay_status(replay, look)
     } else if let Some(hints) = hints(app) {
         vec![piece(format!(" {hints}"), theme.dim)]
     } else {
@@ -613,6 +709,7 @@ fn hints(app: &App) -> Option<String> {
             Overlay::Question(_) => "Enter answer · Esc put aside".to_owned(),
             Overlay::Help(_) => "type to search · ↑↓ scroll · Esc close".to_owned(),
             Overlay::Receipt(..) => "↑↓ scroll · Esc close".to_owned(),
+            Overlay::Choice(_) => "↑↓ choose · Enter replay · q quit".to_owned(),
             Overlay::Explain => "any key closes".to_owned(),
             Overlay::Quit => "y quit · any other key stays".to_owned(),
         });

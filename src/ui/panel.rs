@@ -6,6 +6,7 @@ use super::Look;
 use super::frame::{keys, outcome, summary};
 use super::paint::{Caret, Frame};
 use super::text::{Piece, outside, piece, row, took};
+use crate::app::choice::Choice;
 use crate::app::event::{FellBack, Receipted};
 use crate::app::layout::{Area, Places};
 use crate::app::{Action, App, Chord, Editor, Help, Overlay, Question, Reader, Role, Table, wrap};
@@ -35,10 +36,36 @@ pub(super) fn draw(frame: &mut Frame, app: &App, look: &Look) -> Option<Caret> {
             explain(frame, &places, app, look);
             None
         }
+        Overlay::Choice(choice) => {
+            choose(frame, &places, choice, look);
+            None
+        }
         Overlay::Quit => {
             quit(frame, &places, app, look);
             None
         }
+    }
+}
+
+/// A list to choose from, over all of the panes.
+fn choose(frame: &mut Frame, places: &Places, choice: &Choice, look: &Look) {
+    let theme = &look.theme;
+    let heading = vec![
+        piece("sessions", theme.accent),
+        piece("   Enter replays one, q leaves", theme.dim),
+    ];
+    let inside = panel(frame, places.panes, heading, look);
+    let height = usize::from(inside.rows).max(1);
+    let top = (choice.at + 1).saturating_sub(height);
+    for line in 0..inside.rows {
+        let at = top + usize::from(line);
+        let style = match at == choice.at {
+            true => theme.panel.patch(theme.selected),
+            false => theme.panel,
+        };
+        let text = choice.rows.get(at).map(|(_, text)| outside(text, 400));
+        let pieces: Vec<Piece> = text.map(|text| piece(text, style)).into_iter().collect();
+        row(frame, inside, line, &pieces, style);
     }
 }
 

@@ -4,6 +4,7 @@
 mod keys;
 mod life;
 mod panes;
+mod replay;
 mod rounds;
 mod tmux;
 mod world;

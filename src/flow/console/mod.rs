@@ -189,11 +189,11 @@ fn word(settings: &Settings, key: &str) -> Option<String> {
     entry.value.as_str().map(str::to_owned)
 }
 
-fn flag(settings: &Settings, key: &str) -> Option<bool> {
+pub(super) fn flag(settings: &Settings, key: &str) -> Option<bool> {
     settings.get(&settings_of::Key::of(key))?.value.as_bool()
 }
 
-fn layout(settings: &Settings) -> Layout {
+pub(super) fn layout(settings: &Settings) -> Layout {
     match word(settings, "ui.layout").as_deref() {
         Some("columns") => Layout::Columns,
         Some("rows") => Layout::Rows,
@@ -222,7 +222,7 @@ pub(super) fn bindings(settings: &Settings) -> Result<Bindings, Failure> {
     })
 }
 
-fn terminal(settings: &Settings, place: &Workplace) -> Result<Terminal, Failure> {
+pub(super) fn terminal(settings: &Settings, place: &Workplace) -> Result<Terminal, Failure> {
     let variable = |name| {
         let value = environment::variable(name)?;
         Some(value.to_string_lossy().into_owned())

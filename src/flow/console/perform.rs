@@ -105,6 +105,8 @@ impl Inner<'_> {
                 self.forget = true;
                 self.redraw = true;
             }
+            // Only a replay goes to other moments.
+            Effect::Replay(_) => {}
             Effect::Suspend => self.suspend(),
             Effect::Quit => self.is_over = true,
         }

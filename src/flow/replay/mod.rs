@@ -1,16 +1,20 @@
 //! `replay`: a recorded session or a terminal recording, looked at again (issue SESSIONS 2, 4).
 
 pub mod film;
+mod find;
 mod rounds;
+mod stage;
+mod story;
 mod verify;
 
 use std::path::Path;
 
 use super::config::{Printed, Workplace};
+use super::console::Draw;
 use super::extract;
 use super::failure::Failure;
 use super::sessions::kept::{self, Kept};
-use super::sessions::key_of;
+use super::sessions::{key_of, line};
 use crate::cli::{Exit, ExtractArgs, Options, ReplayArgs};
 use crate::config::Settings;
 
@@ -34,12 +38,6 @@ pub fn headless(
     options: &Options,
     say: &mut dyn FnMut(&str),
 ) -> Result<Printed, Failure> {
-    if !options.headless {
-        return Err(Failure::new(
-            Exit::Usage,
-            "replay shows nothing in the console yet; --headless prints the rounds",
-        ));
-    }
     let Some(named) = &args.recording else {
         return Err(Failure::new(
             Exit::Usage,
@@ -73,6 +71,56 @@ pub fn headless(
             extract::run(&args, settings, options, say)
                 .map_err(|error| Failure::of(error.exit(), &error))
         }
+    }
+}
+
+/// Replays in the console what is named, or what is chosen from a list of this repository's sessions.
+///
+/// # Errors
+///
+/// When there is no such session or file, it is none, or there is no terminal.
+pub async fn console(
+    args: &ReplayArgs,
+    place: &Workplace,
+    settings: &Settings,
+    draw: &mut dyn Draw,
+) -> Result<(), Failure> {
+    if args.verify {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--verify prints what differs, so it needs --headless",
+        ));
+    }
+    let bill = match &args.recording {
+        None => stage::Bill::Choice(choices(place)?),
+        Some(named) => match find(named, place)? {
+            Wanted::Session(kept) => stage::Bill::Session(kept),
+            Wanted::File(file) => stage::Bill::File(file),
+        },
+    };
+    stage::run(bill, settings, place, draw).await
+}
+
+/// The sessions of this repository, or those of all when it has none: id and line of each, newest first.
+fn choices(place: &Workplace) -> Result<Vec<(String, String)>, Failure> {
+    let repo = key_of(place);
+    let all = kept::folders(&kept::state()?)?;
+    let is_here = all.iter().any(|folder| folder.repo == repo);
+    let rows: Vec<(String, String)> = all
+        .into_iter()
+        .rev()
+        .filter(|folder| !is_here || folder.repo == repo)
+        .map(|folder| {
+            let summary = Kept::open(folder).summary;
+            (summary.id.clone(), line(&summary))
+        })
+        .collect();
+    match rows.is_empty() {
+        true => Err(Failure::new(
+            Exit::Error,
+            "nothing was recorded yet: `codriver demo` makes a session",
+        )),
+        false => Ok(rows),
     }
 }
 

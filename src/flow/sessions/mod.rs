@@ -11,6 +11,7 @@ use super::config::{Printed, Workplace};
 use super::failure::Failure;
 use crate::cli::{Options, SessionsCommand};
 use crate::config::Settings;
+use crate::recording::summary::Summary;
 
 /// Runs `sessions`.
 ///
@@ -34,6 +35,23 @@ pub fn run(
 /// The key under which the sessions of a place are kept.
 pub(super) fn key_of(place: &Workplace) -> String {
     place.repository_key()
+}
+
+/// A session in one line.
+pub(super) fn line(summary: &Summary) -> String {
+    let started = summary
+        .started
+        .get(..16)
+        .unwrap_or_default()
+        .replace('T', " ");
+    let length = summary
+        .length_ms
+        .map_or("?".to_owned(), |ms| clock(Duration::from_millis(ms)));
+    format!(
+        "{started}  {length:>8}  {:<20}  {}",
+        list::panes(summary),
+        list::rounds(summary)
+    )
 }
 
 /// A length as a person reads it: `1:02:03`, `2:03`, `0:07`.
