@@ -52,6 +52,10 @@ pub const PACKED_REFS_BYTES: u64 = 64 << 20;
 pub const RECORD_QUEUE_BYTES: usize = 8 * 1024 * 1024;
 /// Most that is copied of a recording that comes from a pipe or cannot be read from its middle.
 pub const COPIED_BYTES: u64 = 16 << 30;
+/// Bytes of a console's own events in one session; what comes beyond is left out.
+pub const TRACE_BYTES: u64 = 64 << 20;
+/// A recording smaller than this is left as it is when its session is closed.
+pub const PACKED_FROM: u64 = 256 * 1024;
 /// Longest wait for a line or a file whose being written an answer depends on.
 pub const RECORD_WAIT: Duration = Duration::from_secs(1);
 /// Most that is read at once of a file an agent writes beside its screen; of more, the end is read.

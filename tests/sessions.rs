@@ -8,3 +8,6 @@ mod list;
 
 #[path = "sessions/replay.rs"]
 mod replay;
+
+#[path = "sessions/packed.rs"]
+mod packed;

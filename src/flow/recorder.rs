@@ -6,9 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::limits;
 use crate::recording::cast::{self, Header};
 use crate::recording::digest::Digest;
-use crate::recording::event::{Entry, Event};
+use crate::recording::event::{Entry, Event, Trace};
 use crate::recording::receipt::{Body, Chain, Seal, Text};
 use crate::recording::session::{self, Pane, Session, State};
 use crate::screen::Size;
@@ -47,6 +48,8 @@ pub struct Recorder {
     chain: Chain,
     panes: Vec<Recorded>,
     warnings: Vec<String>,
+    /// Bytes of the console's own events.
+    traced: u64,
 }
 
 #[derive(Debug)]
@@ -82,6 +85,7 @@ impl Recorder {
             chain: Chain::new(&id, Seal::default()),
             panes: Vec::new(),
             warnings: Vec::new(),
+            traced: 0,
         };
         if let Some(state) = &opening.state {
             match recorder.make_folder(state) {
@@ -222,6 +226,38 @@ impl Recorder {
         }
     }
 
+    /// Records that the console was told something.
+    pub fn saw(&mut self, at: Duration, trace: Trace) {
+        self.trace(at, Event::Saw(trace));
+    }
+
+    /// Records that the console did something.
+    pub fn did(&mut self, at: Duration, trace: Trace) {
+        self.trace(at, Event::Did(trace));
+    }
+
+    /// Records what may be left out: where the disk does not follow, and beyond a bound.
+    fn trace(&mut self, at: Duration, event: Event) {
+        let Some(log) = self
+            .events
+            .as_ref()
+            .filter(|_| self.traced < limits::TRACE_BYTES)
+        else {
+            return;
+        };
+        let line = Entry::new(self.started, at, event).line();
+        if !self.store.has_room(line.len()) {
+            return;
+        }
+        self.traced += line.len() as u64;
+        self.store.append(log, line);
+        if self.traced >= limits::TRACE_BYTES {
+            let text = "from here on the console's own events are left out: there are too many";
+            let text = text.to_owned();
+            self.event(at, Event::Notice { text });
+        }
+    }
+
     /// Keeps a text of a round under `transcripts/`; the digest is right also when it could not be kept.
     pub fn text(&mut self, name: &str, text: &str) -> Text {
         let kept = self.store.write_transcript(name, text);
@@ -330,7 +366,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::limits;
     use crate::recording::cast::{Kind, Reader};
     use crate::recording::receipt::verify;
 

@@ -45,6 +45,29 @@ impl Entry {
     }
 }
 
+/// What the console was told or did, without its texts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Trace {
+    /// The kind, in a word.
+    pub what: String,
+    /// Pane id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub pane: Option<String>,
+    /// Bytes it was about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub bytes: Option<u64>,
+    /// Columns and rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "(u16, u16)")]
+    pub size: Option<(u16, u16)>,
+    /// What a person typed, where `record_input` is on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub text: Option<String>,
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -234,6 +257,10 @@ pub enum Event {
         /// The sentence.
         text: String,
     },
+    /// The console was told something.
+    Saw(Trace),
+    /// The console did something.
+    Did(Trace),
     /// The session ended in order.
     SessionEnded,
     /// A kind of a newer version.
@@ -276,6 +303,13 @@ mod tests {
                 pane: "peer".to_owned(),
             },
             Event::Interrupted { pane: None },
+            Event::Saw(Trace {
+                what: "output".to_owned(),
+                pane: Some("peer".to_owned()),
+                bytes: Some(3),
+                size: Some((80, 24)),
+                text: None,
+            }),
             Event::PaneEnded {
                 pane: "peer".to_owned(),
                 status: Some(0),

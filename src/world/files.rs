@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -217,6 +217,36 @@ pub fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
+/// Bytes compressed in one frame, so that reading can begin near any place.
+const FRAME: usize = 1 << 20;
+/// How hard is compressed.
+const LEVEL: i32 = 6;
+
+/// Puts a file compressed with zstd in the place of a plain one; whenever this is interrupted, one of the two is there
+/// whole.
+pub fn pack(plain: &Path, packed: &Path) -> io::Result<()> {
+    let folder = packed.parent().unwrap_or(Path::new("."));
+    let mut from = File::open(plain)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".new-")
+        .tempfile_in(folder)?;
+    let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
+    compressor.include_checksum(true)?;
+    let mut frame = Vec::with_capacity(FRAME);
+    loop {
+        frame.clear();
+        Read::take(&mut from, FRAME as u64).read_to_end(&mut frame)?;
+        if frame.is_empty() {
+            break;
+        }
+        file.write_all(&compressor.compress(&frame)?)?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(packed).map_err(|error| error.error)?;
+    fs::remove_file(plain)?;
+    File::open(folder)?.sync_all()
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
@@ -289,6 +319,20 @@ mod tests {
                 variable: "XDG_CONFIG_HOME"
             })
         );
+    }
+
+    #[test]
+    fn a_packed_file_holds_what_the_plain_one_held() -> io::Result<()> {
+        let root = tempfile::tempdir()?;
+        let (plain, packed) = (root.path().join("a"), root.path().join("a.zst"));
+        let bytes: Vec<u8> = (0..3_000_000_u32).map(|n| (n / 7 % 251) as u8).collect();
+        fs::write(&plain, &bytes)?;
+        pack(&plain, &packed)?;
+        assert!(!plain.exists());
+        assert!(zstd::decode_all(File::open(&packed)?)? == bytes);
+        assert_eq!(fs::metadata(&packed)?.permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(root.path())?.count(), 1);
+        Ok(())
     }
 
     #[test]

@@ -16,6 +16,8 @@ use std::time::Duration;
 use super::files;
 use crate::limits;
 
+/// What the names of those files end in that are compressed when the session is closed.
+const PACKED: &str = ".cast";
 /// Bytes in the queue beyond which even what must not be left out is not taken.
 const MOST_QUEUED: usize = 2 * limits::RECORD_QUEUE_BYTES;
 
@@ -381,6 +383,11 @@ impl Writer {
         for log in &self.logs {
             // The last lines are written; that the machine may lose them in a crash is nothing to tell anyone.
             let _ = log.file.sync_all();
+            if log.name.ends_with(PACKED) && log.length >= limits::PACKED_FROM {
+                let path = self.folder.join(&log.name);
+                // Then it stays as it is.
+                let _ = files::pack(&path, &self.folder.join(format!("{}.zst", log.name)));
+            }
         }
     }
 

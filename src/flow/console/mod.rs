@@ -8,6 +8,7 @@ mod inflow;
 mod perform;
 mod rounds;
 mod state;
+mod trace;
 
 use std::future::pending;
 use std::io;

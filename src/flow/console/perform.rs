@@ -17,6 +17,7 @@ impl Inner<'_> {
     /// Tells the state what happened, and does what it wants done.
     pub(super) fn update(&mut self, event: Event<'_>) {
         let now = self.clock.elapsed();
+        self.trace_event(&event, now);
         let effects = self.app.update(event, now);
         self.carry_out(effects, now);
     }
@@ -43,7 +44,9 @@ impl Inner<'_> {
         let now = self.clock.elapsed();
         let empty = std::mem::take(&mut self.spare);
         let bytes = self.inflow[role.at()].take(empty);
-        let effects = self.app.update(Event::Output(role, &bytes), now);
+        let event = Event::Output(role, &bytes);
+        self.trace_event(&event, now);
+        let effects = self.app.update(event, now);
         self.unrecorded = Some((role, now, bytes));
         self.carry_out(effects, now);
         if role == self.app.focus {
@@ -67,8 +70,16 @@ impl Inner<'_> {
         if !matches!(effect, Effect::Write(..)) {
             self.record();
         }
+        self.trace_effect(&effect, now);
         match effect {
             Effect::Write(role, bytes) => {
+                if self.settings.record_input.value
+                    && let Some(recording) = self.child(role).map(|child| child.recording())
+                {
+                    // Behind the output it answers.
+                    self.record();
+                    self.recorder.input(recording, now, &bytes);
+                }
                 let is_taken = self.child(role).is_none_or(|child| child.write(&bytes));
                 if !is_taken {
                     self.app.say(
