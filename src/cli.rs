@@ -217,7 +217,7 @@ pub enum Command {
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(ReplayArgs),
 
-    /// List, show and let go of recorded sessions
+    /// List, show, export and let go of recorded sessions
     #[command(after_help = SESSIONS_EXAMPLES)]
     Sessions {
         /// What to do (default: list)
@@ -293,6 +293,7 @@ Examples:
   codriver sessions
   codriver sessions list --all --verdict object --json
   codriver sessions show 20260102
+  codriver sessions export last --format html -o review.html
   codriver sessions prune --days 7 --dry-run
 
 A session is named by its id, by the start of it, or as `last`.";
@@ -308,6 +309,8 @@ pub enum SessionsCommand {
         #[arg(value_name = "SESSION")]
         session: String,
     },
+    /// Print a session as Markdown, one HTML page, JSON or a plain recording, to pass it on
+    Export(ExportArgs),
     /// Take away the sessions of all repositories that are too old or too many; never an open one
     Prune(PruneArgs),
 }
@@ -338,6 +341,58 @@ pub struct ListArgs {
     /// Print the ids alone, of all repositories
     #[arg(long, hide = true)]
     pub ids: bool,
+}
+
+/// `sessions export`.
+#[derive(Debug, Clone, PartialEq, ClapArgs)]
+pub struct ExportArgs {
+    /// Its id, the start of it, or `last`
+    #[arg(value_name = "SESSION")]
+    pub session: String,
+
+    /// As what
+    #[arg(long, value_name = "FORMAT", default_value = "md")]
+    pub format: Format,
+
+    /// Into FILE, which must not be there yet, instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+
+    /// Whose recording `--format cast` prints
+    #[arg(long, value_name = "PANE", default_value = "peer")]
+    pub pane: PaneName,
+}
+
+/// What a session is exported as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Markdown for a pull request
+    Md,
+    /// One page that plays, without a network
+    Html,
+    /// All there is but the recordings
+    Json,
+    /// A plain asciicast, without what was typed
+    Cast,
+}
+
+/// One of the two panes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PaneName {
+    /// The one that plans and writes
+    Driver,
+    /// The one that reviews
+    Peer,
+}
+
+impl PaneName {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Driver => "driver",
+            Self::Peer => "peer",
+        }
+    }
 }
 
 /// `sessions prune`.

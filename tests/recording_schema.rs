@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use codriver::recording::event::Entry;
+use codriver::recording::export::Export;
 use codriver::recording::receipt::Receipt;
 use codriver::recording::replay::Replay;
 use codriver::recording::result::{Extract, Round};
@@ -32,6 +33,7 @@ fn the_schemas_are_the_ones_of_the_types() -> Test {
         ("event", schema::<Entry>()),
         ("session", schema::<Session>()),
         ("replay", schema::<Replay>()),
+        ("export", schema::<Export>()),
         ("sessions", schema::<Sessions>()),
     ];
     for (name, schema) in schemas {

@@ -11,3 +11,6 @@ mod replay;
 
 #[path = "sessions/packed.rs"]
 mod packed;
+
+#[path = "sessions/export.rs"]
+mod export;

@@ -3,6 +3,7 @@
 pub mod cast;
 pub mod digest;
 pub mod event;
+pub mod export;
 pub mod fallback;
 pub mod receipt;
 pub mod replay;

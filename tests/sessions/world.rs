@@ -114,9 +114,14 @@ impl Recording {
 
     /// Writes the receipt of a round that got this verdict.
     pub(crate) fn round(&mut self, number: u32, verdict: Verdict) -> Option<String> {
+        self.says(number, verdict, "fine")
+    }
+
+    /// The same, with the text of the review.
+    pub(crate) fn says(&mut self, number: u32, verdict: Verdict, text: &str) -> Option<String> {
         let rationale = self
             .recorder
-            .text(&format!("{number:02}-round-rationale.txt"), "fine");
+            .text(&format!("{number:02}-round-rationale.txt"), text);
         self.recorder.receipt(Body::Round(Box::new(RoundReceipt {
             pane: "peer".to_owned(),
             round: number,

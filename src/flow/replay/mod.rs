@@ -7,6 +7,8 @@ mod stage;
 mod story;
 mod verify;
 
+pub(super) use self::rounds::text_of;
+
 use std::path::Path;
 
 use super::config::{Printed, Workplace};

@@ -1,5 +1,6 @@
 //! `sessions`: what was recorded, listed, shown, exported and let go (issue SESSIONS 1, 5, 6).
 
+mod export;
 pub(super) mod kept;
 mod list;
 mod prune;
@@ -28,6 +29,7 @@ pub fn run(
     match command {
         SessionsCommand::List(args) => list::run(args, &repo, options),
         SessionsCommand::Show { session } => show::run(&kept::find(session, &repo)?, options),
+        SessionsCommand::Export(args) => export::run(&kept::find(&args.session, &repo)?, args),
         SessionsCommand::Prune(args) => prune::run(args, settings, options),
     }
 }
