@@ -106,3 +106,21 @@ pub const READ_LINES: u32 = 5000;
 pub const KEPT_IDLE: Duration = Duration::from_secs(15 * 60);
 /// Largest review that is handed in by a tool, in bytes.
 pub const SUBMITTED_BYTES: usize = 256 * 1024;
+/// Longest a runner may take unless a caller says otherwise (G).
+pub const RUNNER_TIME: Duration = Duration::from_secs(60 * 60);
+/// Most of a runner's standard output that is taken (G).
+pub const RUNNER_OUTPUT: usize = 32 << 20;
+/// Most of a runner's standard error that is kept (G).
+pub const RUNNER_ERROR: usize = 64 << 10;
+/// How long a runner's pipes may stay open behind its end (G).
+pub const RUNNER_GRACE: Duration = Duration::from_secs(5);
+/// Largest return (B.7).
+pub const RETURN_BYTES: usize = 256 << 10;
+/// Largest diff a request to RepoPrompt holds (B.6).
+pub const RP_DIFF_BYTES: usize = 512 << 10;
+/// Longest that connecting to RepoPrompt and setting up may take together (B.7).
+pub const RP_SETUP: Duration = Duration::from_secs(10);
+/// Longest that RepoPrompt's tool may take (B.7).
+pub const RP_CALL: Duration = Duration::from_secs(30 * 60);
+/// Most of an answer of RepoPrompt that is read (B.7).
+pub const RP_ANSWER: usize = 8 << 20;

@@ -11,6 +11,8 @@ use super::key::Key;
 use super::pattern::Pattern;
 use super::value::parse_size;
 use crate::limits;
+use crate::rp::Address;
+use crate::runner::Model;
 
 /// What one walk found, in the order of the file.
 #[derive(Debug, Default)]
@@ -270,9 +272,12 @@ fn form(schema: &Schema, text: &str) -> Option<Problem> {
         "theme" if !is_theme(text) => wrong(
             "no theme; write `auto`, `dark`, `light`, `ansi` or `mono`, or the name of a .toml file beside your configuration file",
         ),
-        "provider-model" if !is_provider_model(text) => {
+        "provider-model" if Model::of(text).is_none() => {
             wrong("no model; write it as provider/model")
         }
+        "loopback-address" if Address::of(text).is_none() => wrong(
+            "no address on this machine; write http:// or https:// and localhost or a loopback address, without user, query and fragment",
+        ),
         _ => None,
     }
 }
@@ -307,19 +312,6 @@ fn is_theme(text: &str) -> bool {
                 .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
     });
     is_file || matches!(text, "auto" | "dark" | "light" | "ansi" | "mono")
-}
-
-fn is_provider_model(text: &str) -> bool {
-    let plain = |part: &str| {
-        !part.is_empty()
-            && part
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "._:-/@".contains(c))
-    };
-    text.len() <= 200
-        && text
-            .split_once('/')
-            .is_some_and(|(provider, model)| plain(provider) && plain(model))
 }
 
 fn is_full_match(pattern: &str, text: &str) -> bool {

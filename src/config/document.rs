@@ -172,6 +172,8 @@ pub(super) enum RoleRunner {
     Opencode,
     /// The codex runner.
     Codex,
+    /// The gemini runner.
+    Gemini,
 }
 
 /// `[oracle]`.
@@ -205,8 +207,10 @@ pub(super) enum ReviewRoute {
 #[schemars(default, deny_unknown_fields)]
 pub(super) struct RepoPrompt {
     /// Address.
+    #[schemars(extend("format" = "loopback-address"))]
     pub url: Option<String>,
     /// Name of the tool.
+    #[schemars(length(min = 1, max = 128))]
     pub tool: Option<String>,
 }
 
@@ -230,7 +234,9 @@ pub(super) struct Runners {
     /// The opencode runner.
     pub opencode: Option<OpencodeRunner>,
     /// The codex runner.
-    pub codex: Option<CodexRunner>,
+    pub codex: Option<PlainRunner>,
+    /// The gemini runner; nothing of it was proven.
+    pub gemini: Option<PlainRunner>,
 }
 
 /// A shipped runner.
@@ -243,6 +249,8 @@ pub(super) enum RunnerName {
     Opencode,
     /// The codex runner.
     Codex,
+    /// The gemini runner.
+    Gemini,
 }
 
 /// `[runner.claude]`.
@@ -264,13 +272,14 @@ pub(super) struct OpencodeRunner {
     #[schemars(extend("format" = "provider-model"))]
     pub model: Option<String>,
     /// Address of a server the person already runs.
+    #[schemars(extend("format" = "loopback-address"))]
     pub server: Option<String>,
 }
 
-/// `[runner.codex]`.
+/// `[runner.codex]` and `[runner.gemini]`.
 #[derive(Default, JsonSchema)]
 #[schemars(default, deny_unknown_fields)]
-pub(super) struct CodexRunner {
+pub(super) struct PlainRunner {
     /// Model, as provider/model.
     #[schemars(extend("format" = "provider-model"))]
     pub model: Option<String>,

@@ -15,17 +15,11 @@ use super::fault::{ConfigError, Diagnostic, Faults, Place, Problem};
 use super::key::Key;
 use super::merged::{Displaced, Leaf, Merged};
 use super::origin::{Layer, Origin, shown_path};
+use super::routes::allowlist;
 use super::settings::Settings;
 use crate::refusal::Refusal;
-
-/// Roles a route can be given for.
-const ROSTER: [&str; 5] = [
-    "peer",
-    "ruthless-reviewer",
-    "security-reviewer",
-    "auditor",
-    "implementer",
-];
+use crate::route::Role;
+use crate::runner::Model;
 
 /// A settings file: where it is or would be, and its text when there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -268,11 +262,12 @@ impl Load {
         }
     }
 
-    /// A route for a role outside the roster is set aside; the fallback must be an enabled runner.
+    /// A route for a role outside the roster is set aside; the fallback must be an enabled runner, and a runner's model
+    /// an admitted one (C.4).
     fn routes(&mut self, merged: &mut Merged) {
         merged.retain(|leaf| {
             let outside =
-                matches!(leaf.key.parts()[..], ["roles", role, ..] if !ROSTER.contains(&role));
+                matches!(leaf.key.parts()[..], ["roles", role, ..] if Role::of(role).is_none());
             if outside {
                 self.diagnostics.push(Diagnostic {
                     code: "unknown-role",
@@ -280,12 +275,31 @@ impl Load {
                         "{}: `{}` is for no role there is and is skipped; roles are {}",
                         leaf.place,
                         leaf.key,
-                        ROSTER.join(", ")
+                        Role::ALL.map(Role::name).join(", ")
                     ),
                 });
             }
             !outside
         });
+        let allowed = allowlist(
+            merged
+                .under(&Key::of("oracle"))
+                .map(|leaf| (&leaf.key, &leaf.value)),
+        );
+        for leaf in merged.under(&Key::of("runner")) {
+            let (["runner", _, "model"], Some(model)) = (
+                &leaf.key.parts()[..],
+                leaf.value.as_str().and_then(Model::of),
+            ) else {
+                continue;
+            };
+            if let Err(refusal) = allowed.admit(&model, &leaf.key.to_string()) {
+                self.faults.push(ConfigError::Refused {
+                    refusal,
+                    place: leaf.place.clone(),
+                });
+            }
+        }
         let Some(fallback) = merged.get(&Key::of("runner.fallback_host")) else {
             return;
         };
@@ -695,7 +709,7 @@ mod tests {
             assert_eq!(found.len(), 1, "{found:?}");
             assert!(
                 found[0].ends_with(
-                    "`roles.auditor.runner` must be one of host, claude, opencode, codex"
+                    "`roles.auditor.runner` must be one of host, claude, opencode, codex, gemini"
                 ),
                 "{found:?}"
             );
@@ -760,7 +774,7 @@ mod tests {
             Some("[runner]\nfallback_host = 'host'\n[runner.claude]"),
         );
         assert!(
-            host[0].contains("must be one of claude, opencode, codex"),
+            host[0].contains("must be one of claude, opencode, codex, gemini"),
             "{host:?}"
         );
         let enabled = "[runner]\nfallback_host = 'claude'\n[runner.claude]\n";

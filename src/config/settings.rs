@@ -12,6 +12,7 @@ use super::key::Key;
 use super::layers::base_of;
 use super::origin::{Origin, Sourced};
 use super::profile::Profile;
+use super::routes::Routes;
 use super::value::Millis;
 
 /// One value in force.
@@ -48,6 +49,8 @@ pub struct Settings {
     pub keep_mb: Sourced<u32>,
     /// Whether what a person types is recorded.
     pub record_input: Sourced<bool>,
+    /// Where each role's work goes, and what the ways there need.
+    pub routes: Routes,
     /// What was set aside or overruled.
     pub diagnostics: Vec<Diagnostic>,
     entries: Vec<Entry>,
@@ -72,6 +75,7 @@ impl Settings {
             keep_mb: sourced(&entries, "sessions.keep_mb")?,
             record_input: sourced(&entries, "record_input")?,
             profiles: profiles(&entries)?,
+            routes: Routes::of(&entries),
             diagnostics,
             entries,
         })

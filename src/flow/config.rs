@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::cli::{ConfigCommand, Exit, Options};
 use crate::config::{
-    ConfigError, Diagnostic, Entry, Faults, Folders, Key, Layer, LayerFile, Layers, Settings,
-    bundled_profile_text, bundled_profiles, bundled_text, load, schema,
+    ConfigError, Diagnostic, Entry, Faults, Folders, Key, Layer, LayerFile, Layers, Routed,
+    Settings, bundled_profile_text, bundled_profiles, bundled_text, load, schema,
 };
 use crate::plain;
 use crate::recording::session::repo_key;
@@ -161,6 +161,7 @@ fn show(settings: &Settings, json: bool) -> Printed {
         return Printed::json(&json!({
             "schema": "codriver.config/1",
             "settings": entries,
+            "routes": settings.routes.roles().iter().map(route_json).collect::<Vec<_>>(),
             "diagnostics": diagnostics_json(&settings.diagnostics),
         }));
     }
@@ -180,7 +181,29 @@ fn show(settings: &Settings, json: bool) -> Printed {
         text.push_str(&line);
         text.push('\n');
     }
+    text.push('\n');
+    for routed in settings.routes.roles() {
+        let by = match &routed.by {
+            Some((key, origin)) => format!("{key}, {}: {}", origin.layer, origin.shown()),
+            None => "nothing set".to_owned(),
+        };
+        text.push_str(&format!(
+            "# route of {}: {} ({by})\n",
+            routed.role, routed.route
+        ));
+    }
     Printed::done(text)
+}
+
+/// The route of a role and what decided it.
+fn route_json(routed: &Routed) -> Value {
+    json!({
+        "role": routed.role.name(),
+        "route": routed.route.name(),
+        "key": routed.by.as_ref().map(|(key, _)| key.to_string()),
+        "layer": routed.by.as_ref().map(|(_, origin)| origin.layer.as_str()),
+        "file": routed.by.as_ref().map(|(_, origin)| origin.file.to_string_lossy()),
+    })
 }
 
 /// A value as TOML on one line, with everything that cannot be seen escaped.
@@ -427,7 +450,7 @@ mod tests {
 
     #[test]
     fn variables_and_addresses_of_a_person_are_not_shown() -> Result<(), Faults> {
-        let machine = "[harness.codex.env]\nKEY = 'SECRET'\n[oracle.rp]\nurl = 'http://SECRET'\n[runner.opencode]\nserver = 'http://SECRET'\n";
+        let machine = "[harness.codex.env]\nKEY = 'SECRET'\n[oracle.rp]\nurl = 'http://SECRET'\n[runner.opencode]\nserver = 'http://localhost/SECRET'\n";
         let settings = load(&layers(machine))?;
         for json in [false, true] {
             let text = show(&settings, json).text;
@@ -437,6 +460,31 @@ mod tests {
             );
             assert!(!text.contains("SECRET"), "{text}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn the_layer_that_decided_each_route_is_told() -> Result<(), Faults> {
+        let machine =
+            "[oracle]\nreview = 'rp'\n[runner.codex]\n[roles.auditor]\nrunner = 'codex'\n";
+        let settings = load(&layers(machine))?;
+        let text = show(&settings, false).text;
+        let file = settings.routes.roles()[1]
+            .by
+            .as_ref()
+            .map(|(_, origin)| origin.shown());
+        let file = file.unwrap_or_default();
+        for line in [
+            "# route of peer: host (nothing set)".to_owned(),
+            format!("# route of ruthless-reviewer: rp (oracle.review, machine: {file})"),
+            format!("# route of auditor: codex (roles.auditor.runner, machine: {file})"),
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+        let json: Value = serde_json::from_str(&show(&settings, true).text).unwrap_or_default();
+        assert_eq!(json["routes"][3]["role"], "auditor");
+        assert_eq!(json["routes"][3]["layer"], "machine");
+        assert_eq!(json["routes"][4]["layer"], Value::Null);
         Ok(())
     }
 
