@@ -1,5 +1,6 @@
 //! The outside: one file per outside thing, no decisions.
 
+pub mod binary;
 pub mod channel;
 pub mod clipboard;
 pub mod clock;
@@ -20,6 +21,8 @@ pub mod pty;
 pub mod random;
 pub mod raw_terminal;
 pub mod recording_file;
+pub mod run_store;
+pub mod runner;
 pub mod sessions;
 pub mod settings_file;
 pub mod signals;
