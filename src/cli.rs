@@ -135,6 +135,16 @@ pub struct Global {
     #[arg(long, value_name = "NAME", global = true)]
     pub peer: Option<String>,
 
+    /// Send rounds, or a review, to a command-line runner instead of the peer: host, claude, opencode, codex, gemini
+    #[arg(
+        long,
+        value_name = "ROUTE",
+        global = true,
+        value_parser = ["host", "claude", "opencode", "codex", "gemini"],
+        hide_possible_values = true
+    )]
+    pub via: Option<String>,
+
     /// Read FILE in place of your own configuration file
     #[arg(long, value_name = "FILE", global = true, value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
@@ -912,6 +922,7 @@ impl Global {
         for (flag, key, value) in [
             ("--driver", "pair.driver", self.driver),
             ("--peer", "pair.peer", self.peer),
+            ("--via", "roles.peer.runner", self.via),
         ] {
             if let Some(value) = value {
                 if value.is_empty() {

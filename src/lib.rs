@@ -16,6 +16,7 @@ pub mod recording;
 pub mod refusal;
 pub mod route;
 pub mod rp;
+pub mod run;
 pub mod runner;
 pub mod screen;
 pub mod ui;

@@ -27,6 +27,8 @@ pub enum Event<'a> {
     Version(Role, String),
     /// An exchange with the peer begins.
     Turn(Box<Turn>),
+    /// The round of this number went to a runner.
+    Elsewhere(&'static str, u32),
     /// What was found in the peer's own record, and what it handed in.
     Heard(Beside),
     /// What was asked has its answer.

@@ -337,6 +337,12 @@ impl App {
                 self.ledger.receipt(*receipted);
                 self.is_changed = true;
             }
+            Event::Elsewhere(runner, round) => {
+                if let Some(asking) = &mut self.asking {
+                    (asking.stage, asking.round) = (runner, round);
+                }
+                self.is_changed = true;
+            }
             Event::Fallback(fell) => self.fell_back(*fell),
             Event::Asks(ask, by) => {
                 let before = self.asking.is_some();

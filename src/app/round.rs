@@ -19,7 +19,7 @@ pub struct Asking {
     pub by: Option<String>,
     /// When it was asked.
     pub since: Duration,
-    /// `composing`, `starting`, `briefing`, `waiting`.
+    /// `composing`, `starting`, `briefing`, `waiting`, or the runner that was asked.
     pub stage: &'static str,
     /// The round's number; 0 until the message is on its way.
     pub round: u32,

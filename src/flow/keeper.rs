@@ -15,7 +15,7 @@ use super::failure::{Failure, fault_of};
 use super::pane::{Going, PaneError};
 use super::peer;
 use super::round::{Partner, Session};
-use super::talk::{Next, Stop};
+use super::talk::{Next, Stop, Talk, Written};
 use crate::bridge::{Code, Fault, Job, Lookup, Standing, Work};
 use crate::cli::{Exit, Options};
 use crate::limits;
@@ -84,6 +84,7 @@ struct Front<'a> {
     notes: &'a Notes,
     place: &'a Workplace,
     partner: Option<&'a Partner>,
+    talk: Option<&'a Talk>,
     profile: Option<&'a crate::config::Profile>,
 }
 
@@ -106,8 +107,8 @@ impl Desk for Front<'_> {
             "repo": folder(self.place),
             "declared": true,
             "state": state,
-            "briefed": self.partner.is_some_and(|partner| partner.talk.is_briefed()),
-            "confined": self.partner.map(|partner| partner.talk.confined()),
+            "briefed": self.talk.is_some_and(Talk::is_briefed),
+            "confined": self.talk.map(Talk::confined),
         })]
     }
 
@@ -219,6 +220,7 @@ impl Keeper<'_> {
                 notes: &self.notes,
                 place: self.place,
                 partner: None,
+                talk: None,
                 profile: None,
             };
             take(&mut self.counter, incoming, &mut front);
@@ -251,7 +253,7 @@ impl Keeper<'_> {
         if self.counter.held().is_some() {
             self.counter.finish(Err(stopped.clone()));
         }
-        session.stop(partner.pane, &mut self.signals).await;
+        session.end(partner.pane, &mut self.signals).await;
         session.close(&Ok(()));
         Ok(over)
     }
@@ -305,13 +307,13 @@ impl Keeper<'_> {
                         Err(PaneError::Terminal(error)) => Stop::Terminal(error),
                     };
                     let is_signal = matches!(stop, Stop::Signal(_));
-                    self.give_up(&stop, going.is_some(), session, partner);
+                    self.give_up(&stop, going.is_some(), session);
                     return if is_signal { Over::Stopped } else { Over::Idle };
                 }
             };
             let Some(incoming) = incoming else {
                 let stop = Stop::Signal(Signal::HangUp);
-                self.give_up(&stop, going.is_some(), session, partner);
+                self.give_up(&stop, going.is_some(), session);
                 return Over::Stopped;
             };
             if going.is_none() {
@@ -322,23 +324,18 @@ impl Keeper<'_> {
                 notes: &self.notes,
                 place: self.place,
                 partner: Some(partner),
+                talk: Some(&session.talk),
                 profile: Some(&profile),
             };
             take(&mut self.counter, incoming, &mut front);
         }
     }
 
-    fn give_up(
-        &mut self,
-        stop: &Stop,
-        is_going: bool,
-        session: &mut Session<'_>,
-        partner: &mut Partner,
-    ) {
+    fn give_up(&mut self, stop: &Stop, is_going: bool, session: &mut Session<'_>) {
         if !is_going {
             return;
         }
-        let failure = partner.talk.stop(stop, &mut session.desk());
+        let failure = session.give_up(stop);
         self.counter
             .finish(Err(fault_of(&failure, Code::Interrupted)));
     }
@@ -351,7 +348,7 @@ impl Keeper<'_> {
         partner: &mut Partner,
     ) -> Option<Going> {
         let before = session.fingerprint().await;
-        partner
+        session
             .talk
             .wait_for(job.timeout_ms.map(Duration::from_millis));
         let ask = match job.work {
@@ -359,7 +356,8 @@ impl Keeper<'_> {
             Work::Discuss { kind, message } => Ask::Message(kind, message),
             Work::Say { text } => Ask::Say(text),
         };
-        let next = partner.talk.begin(ask, before, &mut session.desk());
+        let (talk, mut desk) = session.talk_at();
+        let next = talk.begin(ask, before, &mut desk);
         self.go_on(next, session, partner)
     }
 
@@ -370,8 +368,12 @@ impl Keeper<'_> {
         session: &mut Session<'_>,
         partner: &mut Partner,
     ) -> Option<Going> {
-        for (id, receipt) in partner.talk.take_receipts() {
-            let mut value = serde_json::to_value(&receipt).unwrap_or_default();
+        for written in session.talk.take_receipts() {
+            let (id, value) = match written {
+                Written::Round(id, receipt) => (id, serde_json::to_value(&receipt)),
+                Written::Fallback(id, receipt) => (id, serde_json::to_value(&receipt)),
+            };
+            let mut value = value.unwrap_or_default();
             value["id"] = id.into();
             keep(&mut self.notes.receipts, value);
         }

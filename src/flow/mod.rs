@@ -22,6 +22,7 @@ mod peer;
 pub mod recorder;
 pub mod replay;
 pub mod round;
+mod runners;
 pub mod sessions;
 pub mod setup;
 mod talk;

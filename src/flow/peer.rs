@@ -143,6 +143,19 @@ impl Finder<'_> {
     }
 }
 
+/// Whether the program of a profile could be started here, so far as can be told without starting it.
+pub(super) fn is_there(profile: &Profile, place: &Workplace) -> bool {
+    let Some(word) = profile.command.first() else {
+        return false;
+    };
+    let path = environment::variable("PATH");
+    word == "{self}"
+        || program::find(word.as_ref(), path.as_deref(), &place.folder).is_ok_and(|found| {
+            let root = place.root.as_deref();
+            !root.is_some_and(|root| settings_file::is_inside(&found, root))
+        })
+}
+
 /// The version of an agent's program: known at once, or on its way.
 #[derive(Debug)]
 pub(super) enum Version {

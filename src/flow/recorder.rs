@@ -267,6 +267,16 @@ impl Recorder {
         }
     }
 
+    /// Whether there is a text of this name.
+    pub fn has_text(&self, name: &str) -> bool {
+        self.store.has_transcript(name)
+    }
+
+    /// Whether receipts are written, so far as is known.
+    pub fn can_write_receipts(&self) -> bool {
+        self.receipts.as_ref().is_some_and(|log| !log.is_stopped())
+    }
+
     /// Writes a receipt and gives its id; nothing when it could not be written.
     pub fn receipt(&mut self, body: Body) -> Option<String> {
         let log = self.receipts.as_ref().filter(|log| !log.is_stopped())?;

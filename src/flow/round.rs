@@ -13,13 +13,17 @@ use super::launch::{self, Prepared, PrivateFolder};
 use super::pane::{Around, Pane, PaneError};
 use super::peer::{self, Finder, Version};
 use super::recorder::{Opening, Recorder};
+use super::runners::{self, Errand};
 use super::talk::{self, Desk, Next, PEER, Seen, Stop, Talk};
 use crate::cli::{Exit, Options};
 use crate::config::{Profile, Seat, Settings};
 use crate::limits;
 use crate::pairing::{Ending, Exchange};
+use crate::recording::fallback::{FailureKind, Fallback};
 use crate::recording::result::Round;
 use crate::recording::session::State;
+use crate::recording::word::Kind;
+use crate::route::{self, After, Host, Plan, Role, Route};
 use crate::screen::Size;
 use crate::world::clock::{Clock, WallTime};
 use crate::world::signals::Signals;
@@ -78,23 +82,25 @@ pub async fn run(
 
 /// A headless session: its recording and its progress line.
 pub(super) struct Session<'a> {
-    settings: &'a Settings,
+    pub(super) settings: &'a Settings,
     pub(super) profile: Arc<Profile>,
-    place: &'a Workplace,
-    options: &'a Options,
+    pub(super) place: &'a Workplace,
+    pub(super) options: &'a Options,
     pub(super) clock: Clock,
     pub(super) recorder: Recorder,
     progress: Progress,
     /// What the launch needs on disk, for as long as the peer lives.
     private: Option<PrivateFolder>,
     tree: Option<tree::Tree>,
+    pub(super) talk: Talk,
+    /// The peer, once somebody needed it.
+    partner: Option<Partner>,
 }
 
-/// The peer of a session, and the conversation with it.
+/// The peer of a session.
 pub(super) struct Partner {
     pub(super) pane: Pane,
     pub(super) ear: Ear,
-    pub(super) talk: Talk,
     pub(super) version: Version,
 }
 
@@ -130,9 +136,16 @@ impl<'a> Session<'a> {
             harness = profile.name,
             "session opened"
         );
+        let profile = Arc::new(profile);
+        let opening = talk::Opening {
+            profile: Arc::clone(&profile),
+            worktree: worktree.to_path_buf(),
+            timeout: options.timeout.unwrap_or(settings.timeout.value),
+            require: settings.require_tag.value,
+        };
         let mut session = Self {
             settings,
-            profile: Arc::new(profile),
+            profile,
             place,
             options,
             clock,
@@ -140,6 +153,8 @@ impl<'a> Session<'a> {
             progress,
             private: None,
             tree: place.root.clone().map(tree::Tree::new),
+            talk: Talk::open(opening),
+            partner: None,
         };
         if let Err(error) = state {
             session.warn(&format!("nothing is recorded: {error}"));
@@ -156,6 +171,17 @@ impl<'a> Session<'a> {
         crate::world::terminal::say(&format!("codriver: {text}"));
     }
 
+    /// Says what is being done, on the progress line.
+    pub(super) fn show_step(&mut self, name: &'static str, note: &str) {
+        let now = self.clock.elapsed();
+        let step = Step {
+            name,
+            since: Some(now),
+            note,
+        };
+        self.progress.show(step, now);
+    }
+
     pub(super) fn pass_on_warnings(&mut self) {
         for warning in self.recorder.take_warnings() {
             self.warn(&warning);
@@ -169,10 +195,9 @@ impl<'a> Session<'a> {
         mut show: impl FnMut(&Round),
     ) -> Result<(), Failure> {
         self.pass_on_warnings();
-        let mut partner = self.start(signals)?;
         let mut outcome = Ok(());
         for ask in asks {
-            let answer = self.answer(ask, &mut partner, signals).await;
+            let answer = self.answer(ask, signals).await;
             self.pass_on_warnings();
             match answer {
                 Ok(round) => {
@@ -188,8 +213,169 @@ impl<'a> Session<'a> {
                 }
             }
         }
-        self.stop(partner.pane, signals).await;
+        self.stop(signals).await;
         outcome
+    }
+
+    /// One thing that is asked, to its answer, along its route (interface.md 2).
+    async fn answer(&mut self, ask: &Ask, signals: &mut Signals) -> Result<Round, Failure> {
+        let asked = self.settings.routes.of_role(Role::Peer);
+        let Ask::Message(kind, words) = ask else {
+            return self.by_host(ask, signals).await;
+        };
+        let host = self.host();
+        let fallback_host = self.settings.routes.fallback_host;
+        // With nothing routed and nothing to stand in, the host says itself why it is not there.
+        if asked == Route::Host && (host == Host::There || fallback_host.is_none()) {
+            return self.by_host(ask, signals).await;
+        }
+        let plan = route::plan(asked, host, fallback_host)?;
+        let answer = self.along(&plan, ask, (*kind, words), signals).await;
+        self.talk.close_way();
+        answer
+    }
+
+    /// Whether there is an agent that could be the host.
+    pub(super) fn host(&self) -> Host {
+        match peer::is_there(&self.profile, self.place) {
+            true => Host::There,
+            false => Host::Missing,
+        }
+    }
+
+    async fn along(
+        &mut self,
+        plan: &Plan,
+        ask: &Ask,
+        message: (Kind, &str),
+        signals: &mut Signals,
+    ) -> Result<Round, Failure> {
+        runners::must_record(&self.recorder)?;
+        let first = match self
+            .elsewhere(plan.first, plan.asked, message, signals)
+            .await?
+        {
+            Ok(round) => return Ok(round),
+            Err(why) => why,
+        };
+        let after = plan.after(first.kind);
+        let told = runners::did_not_answer(plan.first, &first);
+        let Some(why) = Fallback::new(first.kind, first.detail.clone()) else {
+            return Err(Failure::new(
+                Exit::Error,
+                format!("{told}; nothing took its place, so try again later"),
+            ));
+        };
+        let is_interrupted = first.kind == FailureKind::Interrupted;
+        self.talk.fell_back(
+            plan.asked.name(),
+            // Nobody waits for the round any more.
+            if is_interrupted { "none" } else { after.ran() },
+            why,
+            &mut Desk {
+                now: self.clock.elapsed(),
+                recorder: &mut self.recorder,
+            },
+        )?;
+        if is_interrupted {
+            return Err(Failure::new(
+                Exit::Interrupted,
+                format!("{told}; the receipt says so"),
+            ));
+        }
+        let second = match after {
+            After::TakesOver(route) => route,
+            After::StaysOpen | After::Nothing => {
+                return Err(Failure::new(
+                    Exit::Error,
+                    format!("{told}; nothing else is set to take its place"),
+                ));
+            }
+        };
+        self.warn(&format!("{told}; {second} takes over"));
+        let both = |failure: &dyn std::fmt::Display| format!("{told}; and {second}: {failure}");
+        match second {
+            Route::Host => self
+                .by_host(ask, signals)
+                .await
+                .map_err(|failure| Failure::new(failure.exit, both(&failure))),
+            route => match self.elsewhere(route, plan.asked, message, signals).await? {
+                Ok(round) => Ok(round),
+                Err(why) => Err(Failure::new(
+                    runners::exit_of(why.kind),
+                    both(&runners::did_not_answer(route, &why)),
+                )),
+            },
+        }
+    }
+
+    /// Sends a round to a runner.
+    async fn elsewhere(
+        &mut self,
+        route: Route,
+        asked: Route,
+        (kind, words): (Kind, &str),
+        signals: &mut Signals,
+    ) -> Result<Result<Round, crate::runner::Broken>, Failure> {
+        let Route::Runner(runner) = route else {
+            unreachable!("a pairing round goes to the host or to a runner");
+        };
+        let before = self.fingerprint().await;
+        let mut desk = Desk {
+            now: self.clock.elapsed(),
+            recorder: &mut self.recorder,
+        };
+        let sent = self
+            .talk
+            .begin_elsewhere(runner, (kind, words), before, &mut desk)?;
+        let dir = self.worktree().to_path_buf();
+        let time = runners::time(self.options.timeout);
+        let request = runners::round(dir, &sent.session_id, &sent.prompt, time)?;
+        self.show_step("waiting", runner.name());
+        let session = self.recorder.folder().map(std::path::Path::to_path_buf);
+        let errand = Errand {
+            runner,
+            request: &request,
+            writes: false,
+            settings: self.settings,
+            place: self.place,
+            session: session.as_deref(),
+        };
+        let stop = async {
+            signals.next().await;
+        };
+        let ran = runners::run(&errand, stop).await?;
+        let ended = self.clock.elapsed();
+        runners::keep(ran.transcript.as_ref(), &mut self.recorder)?;
+        let answer = match ran.result {
+            Ok(answer) => answer,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        let after = self.fingerprint().await;
+        let mut desk = Desk {
+            now: ended,
+            recorder: &mut self.recorder,
+        };
+        let launch = (ran.launch, ran.scrubbed);
+        let round =
+            self.talk
+                .answered_elsewhere(sent, asked.name(), &answer, launch, after, &mut desk);
+        Ok(Ok(round))
+    }
+
+    /// One thing that is asked of the peer in its pane, which is started for it.
+    pub(super) async fn by_host(
+        &mut self,
+        ask: &Ask,
+        signals: &mut Signals,
+    ) -> Result<Round, Failure> {
+        let mut partner = match self.partner.take() {
+            Some(partner) => partner,
+            None => self.start(signals)?,
+        };
+        let answer = self.converse(ask, &mut partner, signals).await;
+        self.partner = Some(partner);
+        answer
     }
 
     /// Starts the peer and opens the conversation with it.
@@ -237,15 +423,9 @@ impl<'a> Session<'a> {
         );
         let pane = started.map_err(|error| finder.unstartable(&error))?;
         ear.started(pane.pid());
-        let opening = talk::Opening {
-            profile: Arc::clone(&profile),
-            worktree: self.worktree().to_path_buf(),
-            timeout: self.options.timeout.unwrap_or(self.settings.timeout.value),
-            require: self.settings.require_tag.value,
-        };
+        self.talk.launched(&launch, allows);
         Ok(Partner {
             version: Version::ask(&profile, &program, &launch),
-            talk: Talk::open(opening, &launch, allows),
             pane,
             ear,
         })
@@ -264,15 +444,16 @@ impl<'a> Session<'a> {
         self.place.root.as_deref().unwrap_or(&self.place.folder)
     }
 
-    /// One thing that is asked, to its answer.
-    async fn answer(
+    /// One thing that is asked of the peer, to its answer.
+    async fn converse(
         &mut self,
         ask: &Ask,
         partner: &mut Partner,
         signals: &mut Signals,
     ) -> Result<Round, Failure> {
         let before = self.fingerprint().await;
-        let mut next = partner.talk.begin(ask.clone(), before, &mut self.desk());
+        let (talk, mut desk) = self.talk_at();
+        let mut next = talk.begin(ask.clone(), before, &mut desk);
         loop {
             let turn = match next {
                 Next::Exchange(turn) => turn,
@@ -280,19 +461,17 @@ impl<'a> Session<'a> {
                 Next::Said(_) => unreachable!("only rounds are asked for here"),
             };
             let mut around = self.around(signals);
-            let Partner {
-                pane, ear, talk, ..
-            } = partner;
+            let Partner { pane, ear, .. } = partner;
             let ended = pane
                 .exchange(turn.order, turn.stage, turn.round, ear, &mut around)
                 .await;
             let (exchange, ending) = match ended {
                 Ok(ended) => ended,
                 Err(PaneError::Interrupted(signal)) => {
-                    return Err(talk.stop(&Stop::Signal(signal), &mut self.desk()));
+                    return Err(self.give_up(&Stop::Signal(signal)));
                 }
                 Err(PaneError::Terminal(error)) => {
-                    return Err(talk.stop(&Stop::Terminal(error), &mut self.desk()));
+                    return Err(self.give_up(&Stop::Terminal(error)));
                 }
             };
             next = self.conclude(&exchange, &ending, partner).await;
@@ -306,32 +485,35 @@ impl<'a> Session<'a> {
         ending: &Ending,
         partner: &mut Partner,
     ) -> Next {
-        let Partner {
-            pane,
-            talk,
-            version,
-            ..
-        } = partner;
+        let Partner { pane, version, .. } = partner;
+        // The answer came before the tree is looked at.
+        let ended = self.clock.elapsed();
         let mut after = None;
-        let mut desk = self.desk();
         if let Ending::Answered(_) = ending {
-            let ended = desk.now;
-            desk.recorder.marker(pane.recording(), ended, "settled");
+            self.recorder.marker(pane.recording(), ended, "settled");
             after = self.fingerprint().await;
-            desk = self.desk();
-            // The answer came before the tree was looked at.
-            desk.now = ended;
         }
-        talk.learn_version(version.known().await.map(str::to_owned));
+        let version = version.known().await.map(str::to_owned);
         let seen = Seen::of(exchange, pane.screen(), pane.exit());
+        let (talk, mut desk) = self.talk_at();
+        desk.now = ended;
+        talk.learn_version(version);
         talk.handle_end(&seen, ending, after, &mut desk)
     }
 
-    pub(super) fn desk(&mut self) -> Desk<'_> {
-        Desk {
+    /// The conversation, and what a step of it is recorded with now.
+    pub(super) fn talk_at(&mut self) -> (&mut Talk, Desk<'_>) {
+        let desk = Desk {
             now: self.clock.elapsed(),
             recorder: &mut self.recorder,
-        }
+        };
+        (&mut self.talk, desk)
+    }
+
+    /// Ends what is asked from outside.
+    pub(super) fn give_up(&mut self, stop: &Stop) -> Failure {
+        let (talk, mut desk) = self.talk_at();
+        talk.stop(stop, &mut desk)
     }
 
     pub(super) async fn fingerprint(&mut self) -> Option<String> {
@@ -341,8 +523,16 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Ends the peer and all it started.
-    pub(super) async fn stop(&mut self, pane: Pane, signals: &mut Signals) {
+    /// Ends the peer, if it was started, and all it started.
+    pub(super) async fn stop(&mut self, signals: &mut Signals) {
+        match self.partner.take() {
+            Some(Partner { pane, .. }) => self.end(pane, signals).await,
+            None => self.progress.clear(),
+        }
+    }
+
+    /// Ends a peer and all it started.
+    pub(super) async fn end(&mut self, pane: Pane, signals: &mut Signals) {
         let stopping = Step {
             name: "stopping",
             since: None,

@@ -15,17 +15,19 @@ use crate::cli::Exit;
 use crate::config::{Profile, RequireTag};
 use crate::limits;
 use crate::pairing::{
-    Activity, Delivered, Ending, Exchange, Heard, Judgement, Order, Status, Way, message,
+    self, Activity, Delivered, Ending, Exchange, Heard, Judgement, Order, Status, Way, message,
     submission,
 };
 use crate::plain;
 use crate::recording::digest::Digest;
 use crate::recording::event::Event;
+use crate::recording::fallback::{Fallback, FallbackReceipt};
 use crate::recording::receipt::{Body, Outcome, RoundReceipt, Texts};
 use crate::recording::result::{
     Delivery, Peer, ROUND_SCHEMA, Reading, Round, Route, SourceReading, Span, Tree,
 };
 use crate::recording::word::{Agreement, Kind, Source, Verdict};
+use crate::runner::{Answer, Runner};
 use crate::screen::Screen;
 use crate::world::clock::WallTime;
 use crate::world::signals::Signal;
@@ -131,10 +133,38 @@ enum Stage {
     Say(Facts),
 }
 
+/// A round that was sent to a runner.
+#[derive(Debug)]
+pub(super) struct Sent {
+    facts: Facts,
+    runner: Runner,
+    /// What it is asked.
+    pub prompt: String,
+    /// What its transcript is named by when it tells no session of its own.
+    pub session_id: String,
+}
+
+impl Sent {
+    /// The round's number.
+    pub(super) fn round(&self) -> u32 {
+        self.facts.number
+    }
+}
+
+/// A receipt that was written, or was to be.
+#[derive(Debug)]
+pub(super) enum Written {
+    /// Of a round.
+    Round(Option<String>, Box<RoundReceipt>),
+    /// Of a fallback.
+    Fallback(Option<String>, FallbackReceipt),
+}
+
 /// The conversation with one peer.
 #[derive(Debug)]
 pub(super) struct Talk {
     opening: Opening,
+    /// Digest of how the peer was launched; nothing's digest before that.
     launch: Digest,
     scrubbed: Vec<String>,
     /// What the launch lets the peer do, in words.
@@ -153,18 +183,20 @@ pub(super) struct Talk {
     timeout: Option<Duration>,
     /// Rounds since the last agreement (A.8).
     on_topic: u32,
+    /// The route the present round was to go, and why it did not; none when it goes where it was to go.
+    instead: Option<(Route, Fallback)>,
     /// Receipts written since they were last taken.
-    written: Vec<(Option<String>, RoundReceipt)>,
+    written: Vec<Written>,
 }
 
 impl Talk {
-    /// Opens the conversation with a peer that was just launched.
-    pub(super) fn open(opening: Opening, launch: &Launch, allows: String) -> Self {
+    /// Opens the conversation with a peer that is launched when it is needed.
+    pub(super) fn open(opening: Opening) -> Self {
         Self {
             opening,
-            launch: digest_of(launch),
-            scrubbed: launch.scrubbed.clone(),
-            allows,
+            launch: Digest::of_list::<&[u8]>([]),
+            scrubbed: Vec::new(),
+            allows: String::new(),
             version: None,
             briefed: false,
             round: 0,
@@ -173,12 +205,13 @@ impl Talk {
             current: None,
             timeout: None,
             on_topic: 0,
+            instead: None,
             written: Vec::new(),
         }
     }
 
-    /// Takes in that the peer was launched anew: a mark of its brief died with the old one (A.4).
-    pub(super) fn relaunched(&mut self, launch: &Launch, allows: String) {
+    /// Takes in that the peer was launched, perhaps anew: a mark of its brief died with the old one (A.4).
+    pub(super) fn launched(&mut self, launch: &Launch, allows: String) {
         self.launch = digest_of(launch);
         self.scrubbed.clone_from(&launch.scrubbed);
         self.allows = allows;
@@ -211,8 +244,190 @@ impl Talk {
     }
 
     /// The receipts written since the last call, each with its id when it could be written.
-    pub(super) fn take_receipts(&mut self) -> Vec<(Option<String>, RoundReceipt)> {
+    pub(super) fn take_receipts(&mut self) -> Vec<Written> {
         std::mem::take(&mut self.written)
+    }
+
+    /// Begins a round that goes to a runner: the brief, the message and a tag in one text (interface.md 2). `before` is
+    /// the fingerprint of the working tree.
+    ///
+    /// # Errors
+    ///
+    /// When no tag could be made.
+    pub(super) fn begin_elsewhere(
+        &mut self,
+        runner: Runner,
+        (kind, words): (Kind, &str),
+        before: Option<String>,
+        desk: &mut Desk<'_>,
+    ) -> Result<Sent, Failure> {
+        self.before = before;
+        let tag = new_tag()?;
+        let worktree = plain::display(&self.opening.worktree.to_string_lossy(), 4096);
+        let prompt = message::in_one(runner.name(), &worktree, kind, words, &tag);
+        let number = self.round + 1;
+        let (facts, _) = self.begin_exchange(kind, number, tag, prompt.clone(), desk);
+        Ok(Sent {
+            session_id: format!("{}.{}", desk.recorder.id(), facts.name),
+            facts,
+            runner,
+            prompt,
+        })
+    }
+
+    /// Makes the result and the receipt of a runner's answer, read by the rules for a harness's own text.
+    pub(super) fn answered_elsewhere(
+        &mut self,
+        sent: Sent,
+        asked: &str,
+        answer: &Answer,
+        launch: (Option<Digest>, Vec<String>),
+        after: Option<String>,
+        desk: &mut Desk<'_>,
+    ) -> Round {
+        let Sent {
+            mut facts, runner, ..
+        } = sent;
+        let text = &answer.text;
+        let channel = facts.file("channel");
+        facts.texts.channel = Some(desk.recorder.text(&channel, text));
+        let exact = pairing::read_alone(text, facts.tag.as_deref(), self.opening.require);
+        let reading = match exact.reason {
+            Some(reason) => Reading::unparsed(reason, exact.rationale.clone(), text.clone()),
+            None => Reading::decided(exact.verdict, exact.rationale.clone())
+                .expect("a reading without a reason has a verdict"),
+        };
+        let rationale = facts.file("rationale");
+        facts.texts.rationale = Some(desk.recorder.text(&rationale, reading.rationale()));
+        let tree = Tree::between(self.before.clone(), after.clone());
+        self.before = after;
+        self.round = facts.number;
+        self.on_topic += 1;
+        let mut round = Round {
+            schema: ROUND_SCHEMA.to_owned(),
+            session: desk.recorder.id().to_owned(),
+            pane: PEER.to_owned(),
+            round: facts.number,
+            kind: facts.kind,
+            reading,
+            raw_tail: None,
+            source: Source::Channel,
+            checked_by: None,
+            agreement: Agreement::None,
+            readings: Vec::new(),
+            complete: exact.reason.is_none(),
+            ambiguous: exact.ambiguous,
+            tagged: exact.tagged,
+            already: false,
+            rounds_on_topic: self.on_topic,
+            peer: Peer {
+                harness: runner.name().to_owned(),
+                version: None,
+                confined: Some("none".to_owned()),
+            },
+            route: Route {
+                asked: asked.to_owned(),
+                ran: runner.name().to_owned(),
+            },
+            fallback: self.fallback(),
+            tree,
+            delivery: facts.delivery,
+            started_at: facts.wall.utc(),
+            elapsed_ms: millis(desk.now.saturating_sub(facts.started)),
+            receipt: None,
+            recording: None,
+        };
+        let told = Event::Reply {
+            pane: PEER.to_owned(),
+            round: facts.number,
+            source: Source::Channel,
+            text: Digest::of(text.as_bytes()),
+            rule: "runner".to_owned(),
+        };
+        desk.recorder.event(desk.now, told);
+        let launch = (
+            launch.0.unwrap_or_else(|| Digest::of_list::<&[u8]>([])),
+            launch.1,
+        );
+        let mut body = self.receipt_body(&facts, Outcome::Answered, Some(&round), desk);
+        (body.launch, body.scrubbed) = launch;
+        body.recording = None;
+        round.receipt = self.write(body, desk);
+        if round.reading.verdict() == Verdict::Agree {
+            self.on_topic = 0;
+        }
+        self.tell_verdict(&round, "runner", desk);
+        round
+    }
+
+    /// Writes the one receipt of a route that did not answer; the round that follows carries it (C.8).
+    ///
+    /// # Errors
+    ///
+    /// When it could not be written: nothing goes on then.
+    pub(super) fn fell_back(
+        &mut self,
+        asked: &str,
+        ran: &str,
+        why: Fallback,
+        desk: &mut Desk<'_>,
+    ) -> Result<(), Failure> {
+        let receipt = FallbackReceipt {
+            at: WallTime::now().utc(),
+            role: PEER.to_owned(),
+            asked: asked.to_owned(),
+            why: why.clone(),
+            ran: ran.to_owned(),
+        };
+        let id = desk
+            .recorder
+            .receipt(Body::Fallback(Box::new(receipt.clone())));
+        let told = Event::Fallback {
+            role: PEER.to_owned(),
+            asked: asked.to_owned(),
+            ran: ran.to_owned(),
+            reason: why.reason(),
+            receipt: id.clone(),
+        };
+        desk.recorder.event(desk.now, told);
+        tracing::info!(asked, ran, reason = why.reason().code(), "fell back");
+        self.instead = Some((
+            Route {
+                asked: asked.to_owned(),
+                ran: ran.to_owned(),
+            },
+            why,
+        ));
+        let is_written = id.is_some();
+        self.written.push(Written::Fallback(id, receipt));
+        if is_written {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Exit::Error,
+            format!(
+                "{asked} did not answer, and the receipt of that could not be written, so nothing took its place; see that the state folder can be written"
+            ),
+        ))
+    }
+
+    /// The fingerprint of the working tree before what is being asked.
+    pub(super) fn before(&self) -> Option<String> {
+        self.before.clone()
+    }
+
+    /// Takes in that what was asked is over, whatever came of it: the next one goes where it is to go.
+    pub(super) fn close_way(&mut self) {
+        self.instead = None;
+    }
+
+    fn route(&self) -> Route {
+        let instead = self.instead.as_ref();
+        instead.map_or_else(Route::host, |(route, _)| route.clone())
+    }
+
+    fn fallback(&self) -> Option<Fallback> {
+        self.instead.as_ref().map(|(_, why)| why.clone())
     }
 
     /// Begins what is asked: a brief (A.4), or a message with the brief before it where there was none yet (A.5).
@@ -457,8 +672,8 @@ impl Talk {
             already: true,
             rounds_on_topic: self.on_topic,
             peer: self.peer(),
-            route: Route::host(),
-            fallback: None,
+            route: self.route(),
+            fallback: self.fallback(),
             tree: Tree::between(self.before.clone(), None),
             delivery: Delivery::default(),
             started_at: WallTime::now().utc(),
@@ -513,8 +728,8 @@ impl Talk {
             already: false,
             rounds_on_topic: self.on_topic,
             peer: self.peer(),
-            route: Route::host(),
-            fallback: None,
+            route: self.route(),
+            fallback: self.fallback(),
             tree,
             delivery: facts.delivery,
             started_at: facts.wall.utc(),
@@ -531,18 +746,22 @@ impl Talk {
         };
         desk.recorder.event(ended, told);
         round.receipt = self.receipt(&facts, Outcome::Answered, Some(&round), desk);
+        self.tell_verdict(&round, heard.rule, desk);
+        round
+    }
+
+    fn tell_verdict(&self, round: &Round, rule: &str, desk: &mut Desk<'_>) {
         let verdict = round.reading.verdict();
         let told = Event::Verdict {
             pane: PEER.to_owned(),
-            round: facts.number,
+            round: round.round,
             verdict,
             reason: round.reading.reason(),
             receipt: round.receipt.clone(),
             recording: round.recording.clone(),
         };
         desk.recorder.event(desk.now, told);
-        tracing::info!(round = facts.number, %verdict, rule = heard.rule, "round answered");
-        round
+        tracing::info!(round = round.round, %verdict, rule, "round answered");
     }
 
     /// Writes the receipt of a round, however it ended.
@@ -553,7 +772,26 @@ impl Talk {
         round: Option<&Round>,
         desk: &mut Desk<'_>,
     ) -> Option<String> {
-        let body = RoundReceipt {
+        let body = self.receipt_body(facts, outcome, round, desk);
+        self.write(body, desk)
+    }
+
+    fn write(&mut self, body: RoundReceipt, desk: &mut Desk<'_>) -> Option<String> {
+        let body = Box::new(body);
+        let id = desk.recorder.receipt(Body::Round(body.clone()));
+        self.written.push(Written::Round(id.clone(), body));
+        id
+    }
+
+    fn receipt_body(
+        &self,
+        facts: &Facts,
+        outcome: Outcome,
+        round: Option<&Round>,
+        desk: &Desk<'_>,
+    ) -> RoundReceipt {
+        let peer = round.map_or_else(|| self.peer(), |round| round.peer.clone());
+        RoundReceipt {
             pane: PEER.to_owned(),
             round: facts.number,
             kind: facts.kind,
@@ -567,11 +805,11 @@ impl Talk {
             agreement: round.map_or(Agreement::None, |round| round.agreement),
             complete: round.is_some_and(|round| round.complete),
             ambiguous: round.is_some_and(|round| round.ambiguous),
-            route: Route::host(),
-            fallback: None,
-            harness: self.opening.profile.name.clone(),
-            version: self.version.clone(),
-            confined: Some(self.confined().to_owned()),
+            route: round.map_or_else(|| self.route(), |round| round.route.clone()),
+            fallback: self.fallback(),
+            harness: peer.harness,
+            version: peer.version,
+            confined: peer.confined,
             launch: self.launch.clone(),
             scrubbed: self.scrubbed.clone(),
             delivery: facts.delivery,
@@ -583,10 +821,7 @@ impl Talk {
             started_at: facts.wall.utc(),
             elapsed_ms: millis(desk.now.saturating_sub(facts.started)),
             recording: span(facts, desk),
-        };
-        let id = desk.recorder.receipt(Body::Round(Box::new(body.clone())));
-        self.written.push((id.clone(), body));
-        id
+        }
     }
 
     /// Says why a text that is no round got no answer.

@@ -2,6 +2,7 @@
 //! 6).
 
 use super::marker::{Label, Marker, strip_tag};
+use crate::config::RequireTag;
 use crate::recording::word::{Reason, Verdict};
 
 /// What an exact text says.
@@ -97,6 +98,24 @@ pub fn read_exact(text: &str, tag: Option<&str>) -> ExactReading {
     }
 }
 
+/// Reads a text that nothing else confirms: a runner's final one. What must carry the tag and does not gives no verdict.
+pub fn read_alone(text: &str, tag: Option<&str>, require: RequireTag) -> ExactReading {
+    let exact = read_exact(text, tag);
+    let needs_tag = match require {
+        RequireTag::Always => true,
+        RequireTag::Agree => exact.verdict == Verdict::Agree,
+        RequireTag::Never => false,
+    };
+    if exact.reason.is_none() && tag.is_some() && needs_tag && !exact.tagged {
+        return ExactReading {
+            verdict: Verdict::Unparsed,
+            reason: Some(Reason::Untagged),
+            ..exact
+        };
+    }
+    exact
+}
+
 /// Which lines are the writer's own words: not fenced, not quoted, not an indented code block.
 fn own_lines(lines: &[&str]) -> Vec<bool> {
     let mut fence: Option<(char, usize)> = None;
@@ -132,6 +151,27 @@ fn own_lines(lines: &[&str]) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_that_nothing_confirms_agrees_only_with_its_tag() {
+        let read = |text: &str, require| {
+            let read = read_alone(text, Some("k7q2"), require);
+            (read.verdict, read.reason)
+        };
+        let (with, without) = (
+            "REVIEW: (k7q2) fine\n\nVERDICT: AGREE",
+            "REVIEW: fine\n\nVERDICT: AGREE",
+        );
+        let untagged = (Verdict::Unparsed, Some(Reason::Untagged));
+        for require in [RequireTag::Agree, RequireTag::Always, RequireTag::Never] {
+            assert_eq!(read(with, require), (Verdict::Agree, None));
+        }
+        assert_eq!(read(without, RequireTag::Agree), untagged);
+        assert_eq!(read(without, RequireTag::Never), (Verdict::Agree, None));
+        let objects = "REVIEW: no\n\nVERDICT: OBJECT";
+        assert_eq!(read(objects, RequireTag::Agree), (Verdict::Object, None));
+        assert_eq!(read(objects, RequireTag::Always), untagged);
+    }
 
     #[test]
     fn fenced_quoted_and_indented_lines_are_no_verdict() {

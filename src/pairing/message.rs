@@ -95,6 +95,22 @@ pub fn round(kind: Kind, message: &str, tag: &str) -> String {
     )
 }
 
+/// The brief and one message in one text, for a runner that is asked once and never again (interface.md 2).
+pub fn in_one(harness: &str, repo: &str, kind: Kind, message: &str, tag: &str) -> String {
+    // The last paragraph of the brief asks for an answer to the brief itself.
+    let (brief, _) = BRIEF.trim_end().rsplit_once("\n\n").unwrap_or((BRIEF, ""));
+    let values = [
+        ("harness", harness),
+        ("repo", repo),
+        (
+            "allows",
+            "You can read files and search them by name and content there.",
+        ),
+        ("shape", "The shape of your answer is told further down."),
+    ];
+    format!("{}\n\n{}", fill(brief, &values), round(kind, message, tag))
+}
+
 /// A message with a diff behind it, in a fence that nothing in the diff closes.
 pub fn with_diff(message: &str, diff: &str, against: &str) -> String {
     let longest = diff.split(|c| c != '`').map(str::len).max().unwrap_or(0);

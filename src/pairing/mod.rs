@@ -18,7 +18,7 @@ mod wrap;
 
 pub use agree::{Answer, Beside, ChannelText, decide};
 pub use evidence::Evidence;
-pub use exact::{ExactReading, read_exact};
+pub use exact::{ExactReading, read_alone, read_exact};
 pub use exchange::{Delivered, Ending, Exchange, Heard, Order, Status, Step, Way};
 pub use extract::{Found, Given, Player};
 pub use guess::{by_screen, by_title, guess};

@@ -9,6 +9,7 @@ pub mod receipt;
 pub mod replay;
 pub mod result;
 pub mod retention;
+pub mod review;
 mod schema;
 pub mod session;
 pub mod summary;

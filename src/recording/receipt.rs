@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::digest::Digest;
 use super::fallback::{Fallback, FallbackReceipt};
 use super::result::{Delivery, Route, Span, Tree};
+use super::review::ReviewReceipt;
 use super::schema::open_enum;
 use super::word::{Agreement, Kind, Reason, Source, Verdict};
 use crate::plain;
@@ -40,11 +41,11 @@ impl Receipt {
     /// A known kind that lacks a field is read as something newer; it is neither.
     fn is_sound(&self) -> bool {
         match &self.body {
-            Body::Round(_) | Body::Fallback(_) => true,
+            Body::Round(_) | Body::Fallback(_) | Body::Review(_) => true,
             Body::Other(fields) => fields
                 .get("for")
                 .and_then(Value::as_str)
-                .is_some_and(|kind| !matches!(kind, "round" | "fallback")),
+                .is_some_and(|kind| !matches!(kind, "round" | "fallback" | "review")),
         }
     }
 }
@@ -59,6 +60,8 @@ pub enum Body {
     Round(Box<RoundReceipt>),
     /// A route that did not answer, and what takes over (B.13, C.8).
     Fallback(Box<FallbackReceipt>),
+    /// A review of a role (C.9).
+    Review(Box<ReviewReceipt>),
     /// A kind of a newer version.
     #[serde(untagged)]
     Other(Map<String, Value>),
@@ -265,6 +268,13 @@ fn plain_body(mut body: Body) -> Body {
         for word in [&mut fell.role, &mut fell.asked, &mut fell.ran] {
             *word = short(word);
         }
+    }
+    if let Body::Review(review) = &mut body {
+        let route = &mut review.route;
+        for word in [&mut review.role, &mut route.asked, &mut route.ran] {
+            *word = short(word);
+        }
+        route.model = route.model.as_deref().map(short);
     }
     if let Body::Round(round) = &mut body {
         round.harness = short(&round.harness);
@@ -530,6 +540,7 @@ mod tests {
             "",
             r#","for":"round""#,
             r#","for":"fallback""#,
+            r#","for":"review""#,
             r#","for":1"#,
         ] {
             assert_eq!(

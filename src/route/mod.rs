@@ -3,5 +3,5 @@
 mod plan;
 mod role;
 
-pub use plan::{Host, NoRoute, Plan, plan};
+pub use plan::{After, Host, NoRoute, Plan, plan};
 pub use role::{Role, Route, RouteName};

@@ -1,6 +1,7 @@
 //! What is asked first, and what takes over: decided here and nowhere else (systems.md C.8, B.13).
 
 use super::role::Route;
+use crate::recording::fallback::FailureKind;
 use crate::refusal::Refusal;
 use crate::runner::Runner;
 
@@ -22,6 +23,38 @@ pub struct Plan {
     pub first: Route,
     /// The one that takes over when the first does not answer, with a receipt.
     pub then: Option<Route>,
+}
+
+/// What follows when the first route did not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// Nothing: the request stays open, and no receipt is written (a usage limit).
+    StaysOpen,
+    /// One receipt, and this route takes over.
+    TakesOver(Route),
+    /// One receipt that says so, and an error: there is no other route.
+    Nothing,
+}
+
+impl Plan {
+    /// What follows when the first route failed that way (C.7, C.8).
+    pub fn after(&self, kind: FailureKind) -> After {
+        match self.then {
+            _ if !kind.is_fallback() => After::StaysOpen,
+            Some(route) => After::TakesOver(route),
+            None => After::Nothing,
+        }
+    }
+}
+
+impl After {
+    /// The route that takes over, as a receipt names it.
+    pub fn ran(self) -> &'static str {
+        match self {
+            Self::TakesOver(route) => route.name(),
+            Self::StaysOpen | Self::Nothing => "none",
+        }
+    }
 }
 
 /// Why nothing can be asked at all: told before anything is started.
@@ -114,6 +147,23 @@ mod tests {
             way(CLAUDE, Host::Missing, Some(Runner::Claude)),
             Some((CLAUDE, None))
         );
+    }
+
+    #[test]
+    fn every_failure_but_a_limit_goes_on_to_the_next_route() -> Result<(), Refusal> {
+        let with = plan(OPENCODE, Host::There, None)?;
+        let without = plan(CLAUDE, Host::Missing, Some(Runner::Claude))?;
+        for kind in FailureKind::ALL {
+            let (wanted, alone) = match kind {
+                FailureKind::RateLimited => (After::StaysOpen, After::StaysOpen),
+                _ => (After::TakesOver(Route::Host), After::Nothing),
+            };
+            assert_eq!(with.after(kind), wanted, "{kind}");
+            assert_eq!(without.after(kind), alone, "{kind}");
+        }
+        assert_eq!(with.after(FailureKind::Absent).ran(), "host");
+        assert_eq!(without.after(FailureKind::Absent).ran(), "none");
+        Ok(())
     }
 
     #[test]

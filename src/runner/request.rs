@@ -31,6 +31,8 @@ pub struct Draft {
     pub session_id: String,
     /// How long it may take; zero for the default.
     pub timeout: Duration,
+    /// The words to send in place of the usual ones: those of a pairing round.
+    pub words: Option<String>,
 }
 
 /// A request whose every part was checked.
@@ -120,6 +122,9 @@ impl Request {
 
     /// The prompt, the same byte for byte whatever the route.
     pub fn prompt(&self) -> String {
+        if let Some(words) = &self.draft.words {
+            return words.clone();
+        }
         let path = |path: &Path| path.to_string_lossy().into_owned();
         // No part of it can hold a `{`-name of another: each is put in once, in one pass over the template.
         let mut out = String::new();
@@ -181,6 +186,7 @@ pub(super) mod tests {
             tools: vec!["Read".to_owned(), "Grep".to_owned()],
             session_id: "run-1.r1".to_owned(),
             timeout: Duration::ZERO,
+            words: None,
         }
     }
 

@@ -61,10 +61,12 @@ pub fn find(name: &str, path: Option<&OsStr>, folders: &[&Path]) -> Result<PathB
         match fs::read_link(&here) {
             Ok(target) => at = parent.join(target),
             Err(_) => {
-                program::find(hit.as_os_str(), path, Path::new("/")).map_err(|error| match error {
-                    ProgramError::Missing(_) => BinaryError::Dangling,
-                    _ => BinaryError::Unfit,
-                })?;
+                program::find(hit.as_os_str(), path, Path::new("/")).map_err(
+                    |error| match error {
+                        ProgramError::Missing(_) => BinaryError::Dangling,
+                        _ => BinaryError::Unfit,
+                    },
+                )?;
                 return Ok(hit);
             }
         }
@@ -236,10 +238,7 @@ mod tests {
         symlink("nowhere", base.join("lib/agent"))?;
         assert_eq!(looked(&base, "lib"), Err(BinaryError::Dangling));
         let path = std::env::join_paths([base.join("lib"), base.join("bin")])?;
-        assert_eq!(
-            find("agent", Some(&path), &[]),
-            Err(BinaryError::Dangling)
-        );
+        assert_eq!(find("agent", Some(&path), &[]), Err(BinaryError::Dangling));
         // The tests run in the folder of the package, which has a `src`.
         assert_eq!(
             find("lib.rs", Some(OsStr::new("src")), &[]),

@@ -86,11 +86,19 @@ impl Running {
             })
         };
         let outlets = [
-            outlet(child.stdout.take().map(OwnedFd::from), limits::RUNNER_OUTPUT)?,
+            outlet(
+                child.stdout.take().map(OwnedFd::from),
+                limits::RUNNER_OUTPUT,
+            )?,
             outlet(child.stderr.take().map(OwnedFd::from), limits::RUNNER_ERROR)?,
         ];
         let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
-        let handle = AsyncFd::new(handle)?;
+        #[expect(
+            unsafe_code,
+            reason = "the only way to wait for a descriptor; it is owned and never changed"
+        )]
+        // SAFETY: an `OwnedFd` stays open and the same descriptor for as long as it is owned, and it is owned here.
+        let handle = unsafe { AsyncFd::register(handle) }.map_err(io::Error::from)?;
         Ok(Self {
             leader: leader.0.take().expect("still there"),
             handle,

@@ -242,6 +242,15 @@ impl Store {
             .unwrap_or(false)
     }
 
+    /// Whether a text of this name was written.
+    pub fn has_transcript(&self, name: &str) -> bool {
+        let running = self.running.as_ref().filter(|_| is_name(name));
+        running.is_some_and(|running| {
+            let path = running.folder.join("transcripts").join(name);
+            path.symlink_metadata().is_ok()
+        })
+    }
+
     /// Waits until everything so far is written, at most that long; whether it is.
     pub fn settle(&self, within: Duration) -> bool {
         let Some(running) = &self.running else {

@@ -232,6 +232,13 @@ impl Inner<'_> {
                     self.concluded(&seen, &ending, at, after);
                 }
             }
+            Told::Ran(number, tree, back, after) => {
+                // Another one may have been asked meanwhile, and has its own.
+                self.tree = tree.or_else(|| self.tree.take());
+                if number == self.asked {
+                    self.ran(*back, after);
+                }
+            }
             Told::Heard(number, ear, found) => {
                 // After a restart there is another one.
                 self.ear.get_or_insert(ear);

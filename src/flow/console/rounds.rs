@@ -1,19 +1,25 @@
 //! Rounds in the console: composing beside the loop, the exchange in it, the tree looked at beside it again.
 
-use super::state::{Inner, Told};
-use crate::app::event::{Answered, Receipted, Turn};
+use tokio::sync::oneshot;
+
+use super::state::{Away, Back, Inner, Told};
+use crate::app::event::{Answered, FellBack, Receipted, Turn};
 use crate::app::{Ask as Wish, Event};
 use crate::cli::Exit;
 use crate::flow::answer;
 use crate::flow::compose::{self, Ask};
+use crate::flow::delivery::Delivery;
 use crate::flow::failure::Failure;
 use crate::flow::pane::Listen;
-use crate::flow::talk::{self, Next, PEER, Seen, Stop};
+use crate::flow::runners::{self, Errand, Ran};
+use crate::flow::talk::{self, Next, PEER, Seen, Stop, Written};
 use crate::limits;
 use crate::pairing::{Ending, Way};
+use crate::recording::fallback::{Detail, FailureKind, Fallback};
+use crate::recording::word::Kind;
+use crate::route::{self, After, Host, Plan, Route};
+use crate::runner::Runner;
 use crate::world::clock::WallTime;
-
-use crate::flow::delivery::Delivery;
 
 impl Inner<'_> {
     /// Composes what is asked and looks at the working tree, beside the loop.
@@ -46,6 +52,28 @@ impl Inner<'_> {
             Ok(ask) => ask,
             Err(failure) => return self.unanswered(failure),
         };
+        if let Ask::Message(kind, words) = &ask {
+            let routes = &self.settings.routes;
+            // The peer is there, or nothing could have been asked.
+            let plan = route::plan(
+                routes.of_role(route::Role::Peer),
+                Host::There,
+                routes.fallback_host,
+            );
+            match plan {
+                Ok(plan) => {
+                    if let Route::Runner(runner) = plan.first {
+                        let ask = (*kind, words.clone());
+                        return self.send_elsewhere(plan, runner, ask, None, before);
+                    }
+                }
+                Err(refusal) => return self.update(Event::Unanswered(refusal.to_string())),
+            }
+        }
+        self.begin_host(ask, before);
+    }
+
+    fn begin_host(&mut self, ask: Ask, before: Option<String>) {
         let now = self.clock.elapsed();
         let mut desk = talk::Desk {
             recorder: &mut self.recorder,
@@ -58,6 +86,159 @@ impl Inner<'_> {
         talk.wait_for(self.waits_for);
         let next = talk.begin(ask, before, &mut desk);
         self.go_on(next);
+    }
+
+    /// Sends a round to a runner, which works beside the loop.
+    fn send_elsewhere(
+        &mut self,
+        plan: Plan,
+        runner: Runner,
+        ask: (Kind, String),
+        told: Option<String>,
+        before: Option<String>,
+    ) {
+        let now = self.clock.elapsed();
+        if let Err(failure) = runners::must_record(&self.recorder) {
+            return self.update(Event::Unanswered(failure.to_string()));
+        }
+        let mut desk = talk::Desk {
+            recorder: &mut self.recorder,
+            now,
+        };
+        let Some(talk) = &mut self.talk else {
+            return self.update(Event::Unanswered("the peer was not started".to_owned()));
+        };
+        let sent = match talk.begin_elsewhere(runner, (ask.0, &ask.1), before, &mut desk) {
+            Ok(sent) => sent,
+            Err(failure) => return self.update(Event::Unanswered(failure.to_string())),
+        };
+        let round = sent.round();
+        let (leash, slipped) = oneshot::channel();
+        self.away = Some(Away {
+            plan,
+            at: runner,
+            ask,
+            told,
+            _leash: leash,
+        });
+        let (number, tell) = (self.asked, self.tell.clone());
+        let (settings, place) = (self.settings.clone(), self.place.clone());
+        let session = self.recorder.folder().map(std::path::Path::to_path_buf);
+        let dir = self.worktree();
+        let timeout = runners::time(self.options.timeout);
+        let mut tree = self.tree.take();
+        let clock = self.clock;
+        tokio::spawn(async move {
+            let stop = async {
+                // Whoever held it has let go.
+                let _ = slipped.await;
+            };
+            let request = runners::round(dir, &sent.session_id, &sent.prompt, timeout);
+            let ran = match request {
+                Ok(request) => {
+                    let errand = Errand {
+                        runner,
+                        request: &request,
+                        writes: false,
+                        settings: &settings,
+                        place: &place,
+                        session: session.as_deref(),
+                    };
+                    runners::run(&errand, stop).await
+                }
+                Err(refusal) => Err(refusal.into()),
+            };
+            let at = clock.elapsed();
+            let after = match (&ran, &mut tree) {
+                (Ok(Ran { result: Ok(_), .. }), Some(tree)) => {
+                    tree.fingerprint(limits::TREE_TIME).await
+                }
+                _ => None,
+            };
+            let back = Box::new(Back { sent, ran, at });
+            // Nobody listens any more when the console was left.
+            let _ = tell.send(Told::Ran(number, tree, back, after));
+        });
+        self.update(Event::Elsewhere(runner.name(), round));
+    }
+
+    /// A runner came back: with an answer, or with what kept it from one, and then the next route is asked.
+    pub(super) fn ran(&mut self, back: Back, after: Option<String>) {
+        let Some(away) = self.away.take() else {
+            return;
+        };
+        let Back { sent, ran, at } = back;
+        let ran = ran.and_then(|ran| {
+            runners::keep(ran.transcript.as_ref(), &mut self.recorder)?;
+            Ok(ran)
+        });
+        let mut desk = talk::Desk {
+            recorder: &mut self.recorder,
+            now: at,
+        };
+        let Some(talk) = &mut self.talk else {
+            return;
+        };
+        let over = |result: Result<_, Failure>| Next::Over(Box::new(result));
+        let broken = match ran.map(|ran| (ran.result, (ran.launch, ran.scrubbed))) {
+            Err(failure) => return self.go_on(over(Err(failure))),
+            Ok((Ok(answer), launch)) => {
+                let asked = away.plan.asked.name();
+                let round = talk.answered_elsewhere(sent, asked, &answer, launch, after, &mut desk);
+                return self.go_on(over(Ok(round)));
+            }
+            Ok((Err(broken), _)) => broken,
+        };
+        let told = runners::did_not_answer(Route::Runner(away.at), &broken);
+        if let Some(first) = away.told {
+            let what = format!("{first}; and {told}");
+            let failure = Failure::new(runners::exit_of(broken.kind), what);
+            return self.go_on(over(Err(failure)));
+        }
+        let follows = away.plan.after(broken.kind);
+        let Some(why) = Fallback::new(broken.kind, broken.detail) else {
+            let what = format!("{told}; nothing took its place, so try again later");
+            return self.go_on(over(Err(Failure::new(Exit::Error, what))));
+        };
+        let asked = away.plan.asked.name();
+        if let Err(failure) = talk.fell_back(asked, follows.ran(), why, &mut desk) {
+            return self.go_on(over(Err(failure)));
+        }
+        let before = talk.before();
+        self.tell_receipts();
+        let (kind, words) = away.ask;
+        match follows {
+            After::TakesOver(Route::Runner(next)) => {
+                self.send_elsewhere(away.plan, next, (kind, words), Some(told), before);
+            }
+            After::TakesOver(_) => self.begin_host(Ask::Message(kind, words), before),
+            After::StaysOpen | After::Nothing => {
+                let what = format!("{told}; nothing else is set to take its place");
+                self.go_on(over(Err(Failure::new(Exit::Error, what))));
+            }
+        }
+    }
+
+    /// Stops the runner a round is at, and says so in a receipt; whether there was one.
+    pub(super) fn recall(&mut self) -> bool {
+        let Some(away) = self.away.take() else {
+            return false;
+        };
+        let now = self.clock.elapsed();
+        let mut desk = talk::Desk {
+            recorder: &mut self.recorder,
+            now,
+        };
+        let words = Detail::new("it was stopped while it worked");
+        if let (Some(talk), Some(why)) = (
+            &mut self.talk,
+            Fallback::new(FailureKind::Interrupted, words),
+        ) {
+            // A receipt that could not be written is told of the recording.
+            let _ = talk.fell_back(away.plan.asked.name(), "none", why, &mut desk);
+            talk.close_way();
+        }
+        true
     }
 
     /// Begins the next exchange, or tells what came of it all.
@@ -90,6 +271,9 @@ impl Inner<'_> {
             }
             Next::Over(result) => {
                 self.delivery = None;
+                if let Some(talk) = &mut self.talk {
+                    talk.close_way();
+                }
                 self.look_at_branch();
                 self.hand_over(&result);
                 match *result {
@@ -159,6 +343,11 @@ impl Inner<'_> {
     /// Gives up waiting; the peer's turn is left to it.
     pub(super) fn stop_waiting(&mut self) {
         self.asked += 1;
+        if self.recall() {
+            self.tell_receipts();
+            let what = "you stopped waiting; the runner was stopped, and the receipt says so";
+            return self.update(Event::Unanswered(what.to_owned()));
+        }
         let now = self.clock.elapsed();
         let mut desk = talk::Desk {
             recorder: &mut self.recorder,
@@ -185,9 +374,19 @@ impl Inner<'_> {
             Some(talk) => talk.take_receipts(),
             None => Vec::new(),
         };
-        for (id, receipt) in written {
+        for written in written {
             let at = time_of_day();
-            self.update(Event::Receipt(Box::new(Receipted { id, receipt, at })));
+            let event = match written {
+                Written::Round(id, receipt) => Event::Receipt(Box::new(Receipted {
+                    id,
+                    receipt: *receipt,
+                    at,
+                })),
+                Written::Fallback(id, receipt) => {
+                    Event::Fallback(Box::new(FellBack { id, receipt, at }))
+                }
+            };
+            self.update(event);
         }
     }
 

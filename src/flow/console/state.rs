@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::child::{Child, Grounds, Started};
 use super::conductor::Conductor;
@@ -20,10 +20,14 @@ use crate::flow::delivery::Delivery;
 use crate::flow::failure::Failure;
 use crate::flow::peer::Version;
 use crate::flow::recorder::{Opening, Recorder};
-use crate::flow::talk::{self, Desk, Seen, Stop, Talk};
+use crate::flow::runners::Ran;
+use crate::flow::talk::{self, Desk, Seen, Sent, Stop, Talk};
 use crate::limits;
 use crate::pairing::{Beside, Ending};
 use crate::recording::session::State;
+use crate::recording::word::Kind;
+use crate::route::Plan;
+use crate::runner::Runner;
 use crate::world::clock::{Clock, WallTime};
 use crate::world::outer::{KEY_FLAGS, Outer};
 use crate::world::process::ProcessId;
@@ -45,6 +49,8 @@ pub(super) enum Told {
         Box<(Seen, Ending, Duration)>,
         Option<String>,
     ),
+    /// A runner ended; the tree was looked at behind an answer.
+    Ran(u64, Option<Box<Tree>>, Box<Back>, Option<String>),
     /// The peer's own record was looked at.
     Heard(u64, Box<Ear>, Beside),
     /// The version of a pane's program.
@@ -53,6 +59,30 @@ pub(super) enum Told {
     Branch(Option<Branch>),
     /// The editor was left.
     Edited(Result<String, String>),
+}
+
+/// A runner that ended.
+pub(super) struct Back {
+    /// What it was sent with.
+    pub sent: Sent,
+    /// What came of it; an error where it could not even be tried.
+    pub ran: Result<Ran, Failure>,
+    /// When it ended.
+    pub at: Duration,
+}
+
+/// A round that is at a runner.
+pub(super) struct Away {
+    /// Its way.
+    pub plan: Plan,
+    /// The runner it is at.
+    pub at: Runner,
+    /// What is asked, for the route that may take over.
+    pub ask: (Kind, String),
+    /// What the first runner fell short by, when this is the second one.
+    pub told: Option<String>,
+    /// When this goes, the runner is stopped.
+    pub _leash: oneshot::Sender<()>,
 }
 
 /// The loop's own state.
@@ -73,6 +103,8 @@ pub(super) struct Inner<'a> {
     pub delivery: Option<Delivery>,
     /// Tag and text of the exchange that goes on.
     pub sent: (String, String),
+    /// The round that is at a runner.
+    pub away: Option<Away>,
     /// The working tree; away while it is looked at.
     pub tree: Option<Box<Tree>>,
     /// Counts what is asked, so that news of something given up are told apart.
@@ -144,6 +176,7 @@ impl<'a> Inner<'a> {
             ear: None,
             delivery: None,
             sent: Default::default(),
+            away: None,
             tree: place.root.clone().map(Tree::new).map(Box::new),
             asked: 0,
             tell,
@@ -255,18 +288,14 @@ impl<'a> Inner<'a> {
             Role::Peer => {
                 self.peer = Some(child);
                 self.ear = Some(Box::new(ear));
-                match &mut self.talk {
-                    Some(talk) => talk.relaunched(&launch, allows),
-                    None => {
-                        let opening = talk::Opening {
-                            profile: self.app.peer.profile.clone(),
-                            worktree: self.worktree(),
-                            timeout: self.options.timeout.unwrap_or(self.settings.timeout.value),
-                            require: self.settings.require_tag.value,
-                        };
-                        self.talk = Some(Talk::open(opening, &launch, allows));
-                    }
-                }
+                let opening = talk::Opening {
+                    profile: self.app.peer.profile.clone(),
+                    worktree: self.worktree(),
+                    timeout: self.options.timeout.unwrap_or(self.settings.timeout.value),
+                    require: self.settings.require_tag.value,
+                };
+                let talk = self.talk.get_or_insert_with(|| Talk::open(opening));
+                talk.launched(&launch, allows);
             }
         }
         self.update(Event::Started(role));
@@ -321,6 +350,7 @@ impl<'a> Inner<'a> {
     /// Ends the children and the recording, and gives the terminal back.
     pub(super) async fn close(mut self) {
         self.close_counter();
+        let was_away = self.recall();
         let is_open = self.talk.as_ref().is_some_and(Talk::is_open);
         if is_open {
             let now = self.clock.elapsed();
@@ -354,7 +384,7 @@ impl<'a> Inner<'a> {
         if !(driver && peer) {
             crate::world::terminal::say("codriver: some process of the agents could not be ended");
         }
-        let state = if is_open {
+        let state = if is_open || was_away {
             State::Interrupted
         } else {
             State::Closed
