@@ -13,6 +13,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::config::{FlagValue, parse_duration, parse_size};
 use crate::demo::fault::Faults;
+use crate::route::{Role, Route};
 use crate::screen::Size;
 
 /// How the program ends (interface.md 1).
@@ -87,7 +88,8 @@ Exit status:
    11  OBJECT                                17  the peer waits at a dialog
    12  ESCALATE                             130  interrupted
 
-The result goes to standard output, everything else to standard error. Settings: `codriver config show`.";
+The result goes to standard output, everything else to standard error. Settings: `codriver config show`.
+A role review ends with 0 for SHIP and APPROVE, 11 for FIX FIRST and BLOCK, 12 for NEEDS-INPUT.";
 
 /// The command line as it was written.
 #[derive(Debug, Clone, Parser)]
@@ -203,6 +205,10 @@ pub enum Command {
     /// Ask for the review of an implementation (`discuss --kind implementation`)
     AskReview(MessageArgs),
 
+    /// Have one role review the present change, along the route it is set to
+    #[command(after_help = REVIEW_EXAMPLES)]
+    Review(ReviewArgs),
+
     /// Brief the peer, and show whether it agrees to its role
     Brief {
         /// Brief it again when it was briefed before
@@ -265,6 +271,14 @@ Examples:
   codriver --headless discuss --diff=main 'Ready to merge?'
   codriver --headless discuss --file plan.md --kind plan
   printf 'Short message' | codriver --headless discuss -";
+
+const REVIEW_EXAMPLES: &str = "\
+Examples:
+  codriver review --role ruthless-reviewer
+  codriver review --role security-reviewer --base main --via codex
+  codriver review --role auditor --report notes.md --json
+  codriver review --role ruthless-reviewer --panel codex,claude
+  codriver review --role ruthless-reviewer --dry-run";
 
 const EXTRACT_EXAMPLES: &str = "\
 Examples:
@@ -484,6 +498,35 @@ pub struct McpArgs {
     /// Offer submit_review alone, and append what is handed in to FILE
     #[arg(long, value_name = "FILE", hide = true, conflicts_with = "console", value_hint = ValueHint::FilePath)]
     pub submit: Option<PathBuf>,
+}
+
+/// `review`.
+#[derive(Debug, Clone, ClapArgs)]
+pub struct ReviewArgs {
+    /// The role: ruthless-reviewer, security-reviewer or auditor
+    #[arg(
+        long,
+        value_name = "ROLE",
+        value_parser = ["ruthless-reviewer", "security-reviewer", "auditor"],
+        hide_possible_values = true
+    )]
+    pub role: String,
+
+    /// Review the working tree against REV (default: the last commit)
+    #[arg(long, value_name = "REV")]
+    pub base: Option<String>,
+
+    /// What the driver reports of the change, as a file; `-` reads standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+
+    /// Ask two routes the same, each on its own, and show both answers
+    #[arg(long, value_name = "A,B")]
+    pub panel: Option<String>,
+
+    /// Print what would be sent where, and send nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// `extract`.
@@ -796,6 +839,19 @@ pub enum Task {
         /// The diff to append.
         diff: Option<Diff>,
     },
+    /// The review of a role.
+    Review {
+        /// The role.
+        role: Role,
+        /// The revision the working tree is held against.
+        base: Option<String>,
+        /// The driver's report.
+        report: Option<Message>,
+        /// Two routes that are asked the same.
+        panel: Option<[Route; 2]>,
+        /// Only tell.
+        dry_run: bool,
+    },
     /// The brief alone.
     Brief {
         /// Also when it was briefed before.
@@ -868,8 +924,13 @@ pub enum UsageError {
     #[error("no message: give it as an argument, with --file FILE, or with `-` on standard input")]
     NoMessage,
     /// A revision that git would take for an option.
-    #[error("--diff takes a revision, not an option")]
-    Revision,
+    #[error("{0} takes a revision, not an option")]
+    Revision(&'static str),
+    /// A panel that is none.
+    #[error(
+        "--panel takes two different routes with a comma between, for example codex,claude, and no --via"
+    )]
+    Panel,
     /// A harness name that is empty.
     #[error("{0} takes the name of a harness")]
     Name(&'static str),
@@ -878,7 +939,14 @@ pub enum UsageError {
 impl Args {
     /// Gives the words their meaning.
     pub fn resolve(self, around: &Surroundings) -> Result<Call, UsageError> {
-        let options = self.global.resolve(around)?;
+        let role = match &self.command {
+            Some(Command::Review(args)) if args.panel.is_some() && self.global.via.is_some() => {
+                return Err(UsageError::Panel);
+            }
+            Some(Command::Review(args)) => Role::of(&args.role).unwrap_or(Role::Peer),
+            _ => Role::Peer,
+        };
+        let options = self.global.resolve(around, role)?;
         let task = match self.command.unwrap_or(Command::Pair) {
             Command::Pair if options.headless => return Err(UsageError::NoCommand),
             Command::Pair => Task::Pair,
@@ -886,6 +954,7 @@ impl Args {
             Command::Demo => Task::Demo,
             Command::Discuss(args) => args.message.resolve(args.kind, around)?,
             Command::AskReview(args) => args.resolve(AskedKind::Implementation, around)?,
+            Command::Review(args) => args.resolve(role)?,
             Command::Brief { force } => Task::Brief { force },
             Command::Mcp(McpArgs { console, submit }) => Task::Mcp(match (console, submit) {
                 (_, Some(file)) => Serving::Submissions(file),
@@ -912,7 +981,7 @@ impl Args {
 }
 
 impl Global {
-    fn resolve(self, around: &Surroundings) -> Result<Options, UsageError> {
+    fn resolve(self, around: &Surroundings, role: Role) -> Result<Options, UsageError> {
         let color = |is_terminal: bool| match self.color {
             ColorWhen::Always => true,
             ColorWhen::Never => false,
@@ -922,7 +991,7 @@ impl Global {
         for (flag, key, value) in [
             ("--driver", "pair.driver", self.driver),
             ("--peer", "pair.peer", self.peer),
-            ("--via", "roles.peer.runner", self.via),
+            ("--via", route_key(role), self.via),
         ] {
             if let Some(value) = value {
                 if value.is_empty() {
@@ -951,6 +1020,52 @@ impl Global {
     }
 }
 
+/// The key that routes a role.
+fn route_key(role: Role) -> &'static str {
+    match role {
+        Role::Peer => "roles.peer.runner",
+        Role::Ruthless => "roles.ruthless-reviewer.runner",
+        Role::Security => "roles.security-reviewer.runner",
+        Role::Auditor => "roles.auditor.runner",
+        Role::Implementer => "roles.implementer.runner",
+    }
+}
+
+impl ReviewArgs {
+    fn resolve(self, role: Role) -> Result<Task, UsageError> {
+        if self
+            .base
+            .as_ref()
+            .is_some_and(|base| base.is_empty() || base.starts_with('-'))
+        {
+            return Err(UsageError::Revision("--base"));
+        }
+        let panel = match &self.panel {
+            None => None,
+            Some(panel) => {
+                let (a, b) = panel.split_once(',').ok_or(UsageError::Panel)?;
+                let of = |name: &str| Route::of(name.trim()).map_err(|_| UsageError::Panel);
+                let routes = [of(a)?, of(b)?];
+                if routes[0] == routes[1] {
+                    return Err(UsageError::Panel);
+                }
+                Some(routes)
+            }
+        };
+        let report = self.report.map(|file| match file.as_os_str() == "-" {
+            true => Message::Input,
+            false => Message::File(file),
+        });
+        Ok(Task::Review {
+            role,
+            base: self.base,
+            report,
+            panel,
+            dry_run: self.dry_run,
+        })
+    }
+}
+
 impl MessageArgs {
     fn resolve(self, kind: AskedKind, around: &Surroundings) -> Result<Task, UsageError> {
         let (mut words, mut diff) = (self.message, self.diff);
@@ -968,7 +1083,7 @@ impl MessageArgs {
             None => None,
             Some(None) => Some(Diff::Head),
             Some(Some(rev)) if rev.is_empty() || rev.starts_with('-') => {
-                return Err(UsageError::Revision);
+                return Err(UsageError::Revision("--diff"));
             }
             Some(Some(rev)) => Some(Diff::Revision(rev)),
         };

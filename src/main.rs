@@ -9,7 +9,8 @@ use codriver::flow::compose::Asked;
 use codriver::flow::config::{Printed, Workplace};
 use codriver::flow::demo_agent::{self, DemoOptions};
 use codriver::flow::{
-    answer, ask, config, console, doctor, explain, extract, mcp, replay, round, sessions, setup,
+    answer, ask, config, console, doctor, explain, extract, mcp, replay, review, round, sessions,
+    setup,
 };
 use codriver::ui;
 use codriver::world::{environment, files, log, terminal};
@@ -119,6 +120,22 @@ fn run(call: &Call) -> Result<Printed, Failure> {
                 diff: diff.clone(),
             };
             converse(asked, &place()?, options)
+        }
+        Task::Review {
+            role,
+            base,
+            report,
+            panel,
+            dry_run,
+        } => {
+            let wish = review::Wish {
+                role: *role,
+                base: base.clone(),
+                report: report.clone(),
+                panel: *panel,
+                dry_run: *dry_run,
+            };
+            judge(&wish, &place()?, options)
         }
         Task::Brief { force } => converse(Asked::Brief { force: *force }, &place()?, options),
         Task::Setup(args) => {
@@ -232,6 +249,20 @@ fn converse(asked: Asked, place: &Workplace, options: &Options) -> Result<Printe
             exit,
         }),
     }
+}
+
+/// Has a role review the present change.
+fn judge(wish: &review::Wish, place: &Workplace, options: &Options) -> Result<Printed, Failure> {
+    start_log(options);
+    let runtime = runtime()?;
+    let ended = runtime.block_on(review::run(wish, place, options));
+    // A version that is still being asked for is of no use any more.
+    runtime.shutdown_background();
+    let outcome = ended.map_err(|failure| (failure.exit, Box::from(failure)) as Failure)?;
+    for remark in outcome.remarks() {
+        note(remark);
+    }
+    Ok(review::print(&outcome, options))
 }
 
 fn demo(args: &DemoArgs) -> ExitCode {

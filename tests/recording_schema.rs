@@ -9,6 +9,7 @@ use codriver::recording::export::Export;
 use codriver::recording::receipt::Receipt;
 use codriver::recording::replay::Replay;
 use codriver::recording::result::{Extract, Round};
+use codriver::recording::review::{Panel, Review};
 use codriver::recording::session::Session;
 use codriver::recording::summary::Sessions;
 use schemars::generate::SchemaSettings;
@@ -29,6 +30,8 @@ fn the_schemas_are_the_ones_of_the_types() -> Test {
     let schemas = [
         ("round", schema::<Round>()),
         ("extract", schema::<Extract>()),
+        ("review", schema::<Review>()),
+        ("panel", schema::<Panel>()),
         ("receipt", schema::<Receipt>()),
         ("event", schema::<Entry>()),
         ("session", schema::<Session>()),

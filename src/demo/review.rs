@@ -70,9 +70,32 @@ pub fn answer_tagged(prompt: &str, tag: Option<&str>) -> String {
         out.push('\n');
     }
     out.push_str(DISCLAIMER);
+    let mut verdict = verdict;
+    if let Some([passes, stops]) = asked_words(&diff.prose) {
+        let word = match verdict {
+            "AGREE" => passes,
+            _ => stops,
+        };
+        if verdict != "AGREE" {
+            verdict = "OBJECT";
+        }
+        out.push_str(&format!("\n\n## Verdict\n\n{word}"));
+    }
     out.push_str("\n\nVERDICT: ");
     out.push_str(verdict);
     out
+}
+
+/// The words that pass and that stop, where a prompt asks for the return of a role's brief.
+fn asked_words(prose: &str) -> Option<[String; 2]> {
+    const BEFORE: &str = "in capitals: ";
+    if !prose.contains("is the return of the brief") {
+        return None;
+    }
+    let (_, words) = prose.split_once(BEFORE)?;
+    let (words, _) = words.split_once('.')?;
+    let mut words = words.split(", ").map(str::to_owned);
+    Some([words.next()?, words.next()?])
 }
 
 /// The tag a prompt asks for: a word of three to eight letters and digits, at least one of each, right before the first
@@ -489,6 +512,22 @@ fn count(number: usize, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_return_has_its_heading_and_a_word_of_the_role() {
+        let brief = "begins with one of these words, in capitals: SHIP, FIX FIRST. More.\n\n```diff\n\
+                     --- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-a\n+let x = y.unwrap();\n```\n\n\
+                     The answer to this message is the return of the brief. The tag of this round, which is k7q2.";
+        let text = answer(brief);
+        assert!(text.starts_with("REVIEW: (k7q2) "), "{text}");
+        let verdicts = [
+            "\n\n## Verdict\n\nSHIP\n\nVERDICT: AGREE",
+            "\n\n## Verdict\n\nFIX FIRST\n\nVERDICT: OBJECT",
+        ];
+        assert!(verdicts.iter().any(|end| text.ends_with(end)), "{text}");
+        let plain = answer(&brief.replace("is the return of the brief", "is an answer"));
+        assert!(!plain.contains("## Verdict"), "{plain}");
+    }
 
     fn diff(path: &str, added: &[&str]) -> String {
         let mut text = format!(

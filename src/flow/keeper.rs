@@ -240,9 +240,8 @@ impl Keeper<'_> {
         let mut partner = match started {
             Ok(partner) => partner,
             Err(failure) => {
-                let ended = Err(failure);
-                session.close(&ended);
-                return ended.map(|()| Over::Idle);
+                session.close(Some(&failure));
+                return Err(failure);
             }
         };
         let over = self.serve(&mut session, &mut partner).await;
@@ -254,7 +253,7 @@ impl Keeper<'_> {
             self.counter.finish(Err(stopped.clone()));
         }
         session.end(partner.pane, &mut self.signals).await;
-        session.close(&Ok(()));
+        session.close(None);
         Ok(over)
     }
 

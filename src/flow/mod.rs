@@ -21,6 +21,7 @@ pub mod pane;
 mod peer;
 pub mod recorder;
 pub mod replay;
+pub mod review;
 pub mod round;
 mod runners;
 pub mod sessions;

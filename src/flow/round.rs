@@ -76,7 +76,7 @@ pub async fn run(
     }
     let mut session = Session::open(&settings, profile, place, options);
     let ended = session.run(&asks, &mut signals, show).await;
-    session.close(&ended);
+    session.close(ended.as_ref().err());
     ended
 }
 
@@ -547,11 +547,11 @@ impl<'a> Session<'a> {
     }
 
     /// Ends the recording and takes the private folder away.
-    pub(super) fn close(&mut self, ended: &Result<(), Failure>) {
+    pub(super) fn close(&mut self, why: Option<&Failure>) {
         // What the launch needed is of no use to anybody else.
         self.private = None;
-        let state = match ended {
-            Err(failure) if failure.exit == Exit::Interrupted => State::Interrupted,
+        let state = match why {
+            Some(failure) if failure.exit == Exit::Interrupted => State::Interrupted,
             _ => State::Closed,
         };
         self.recorder.close(self.clock.elapsed(), state, CLOSE);

@@ -46,6 +46,8 @@ pub(super) struct Errand<'a> {
 pub(super) struct Ran {
     /// The answer, or what kept the runner from one.
     pub result: Result<Answer, Broken>,
+    /// Codex's last message, however it ended: it writes that to the return by itself.
+    pub last: Option<String>,
     /// What it wrote, secrets taken out; none when it wrote nothing.
     pub transcript: Option<Transcript>,
     /// Digest of the argument vector it was started with; none when it was not started.
@@ -71,6 +73,7 @@ impl Ran {
     fn not_started(kind: FailureKind, words: impl AsRef<str>) -> Self {
         Self {
             result: Err(Broken::new(kind, words)),
+            last: None,
             transcript: None,
             launch: None,
             scrubbed: Vec::new(),
@@ -145,7 +148,7 @@ pub(super) async fn run(
             };
             // What is left of it is of no use to anybody.
             let _ = running.kill();
-            let (session_id, result) = judge(errand, &running, ended.as_ref());
+            let (session_id, last, result) = judge(errand, &running, ended.as_ref());
             tracing::info!(
                 %runner,
                 kind = result.as_ref().err().map(|broken| broken.kind.code()),
@@ -153,6 +156,7 @@ pub(super) async fn run(
                 "runner ended"
             );
             ran.transcript = transcript(errand, &running, session_id, &order);
+            ran.last = last;
             ran.result = result;
         }
         Err(_) => {
@@ -193,7 +197,7 @@ fn judge(
     errand: &Errand<'_>,
     running: &Running,
     ended: Option<&std::io::Result<End>>,
-) -> (Option<String>, Result<Answer, Broken>) {
+) -> (Option<String>, Option<String>, Result<Answer, Broken>) {
     let status = match ended {
         Some(Ok(End::Ended(status))) => *status,
         _ => None,
@@ -234,7 +238,7 @@ fn judge(
         }
         result => result,
     };
-    (said.session_id, result)
+    (said.session_id, said.last, result)
 }
 
 /// What it wrote, with its runner and role, secrets taken out (C.10).

@@ -38,7 +38,7 @@ pub fn tag(random: [u8; 4]) -> String {
 }
 
 /// Puts values in the place of `{names}`, in one pass: a value that holds a name is not touched.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
+pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template.trim_end();
     while let Some(open) = rest.find('{') {

@@ -60,6 +60,8 @@ pub struct Read {
     pub session_id: Option<String>,
     /// The answer.
     pub answer: Result<Answer, Broken>,
+    /// Codex's last message, however it ended: it writes that to the return by itself.
+    pub last: Option<String>,
 }
 
 /// Reads a run that ended. A limit that was reached wins over everything; then the way it ended, then its output.
@@ -76,12 +78,17 @@ pub fn read(runner: Runner, ended: &Ended<'_>) -> Read {
         },
     };
     let session_id = said.session.filter(|id| SESSION.is_match(id));
+    let last = said.last;
     let answer = judge(ended, said.outcome, said.limit).map(|text| Answer {
         text,
         model: said.model,
         session_id: session_id.clone(),
     });
-    Read { session_id, answer }
+    Read {
+        session_id,
+        answer,
+        last,
+    }
 }
 
 fn judge(
@@ -124,6 +131,8 @@ struct Said {
     outcome: Result<String, Broken>,
     /// A usage limit was reached.
     limit: bool,
+    /// The last text of its own.
+    last: Option<String>,
 }
 
 impl Said {
@@ -131,6 +140,7 @@ impl Said {
         Self {
             session: None,
             model: None,
+            last: outcome.as_ref().ok().cloned(),
             outcome,
             limit: false,
         }
@@ -239,10 +249,6 @@ fn codex(events: &[Event]) -> Said {
         is_start.then(|| event.text(&["thread_id"])).flatten()
     }));
     let has = |kind: &str| events.iter().any(|event| event.kind() == kind);
-    if has("turn.failed") || has("error") {
-        said.outcome = Err(refused());
-        return said;
-    }
     let message = events
         .iter()
         .filter(|event| {
@@ -251,7 +257,10 @@ fn codex(events: &[Event]) -> Said {
         })
         .filter_map(|event| event.text(&["item", "text"]))
         .next_back();
-    if message.is_some() || has("turn.completed") {
+    said.last = owned(message);
+    if has("turn.failed") || has("error") {
+        said.outcome = Err(refused());
+    } else if message.is_some() || has("turn.completed") {
         said.outcome = Ok(message.unwrap_or_default().to_owned());
     }
     said
@@ -314,6 +323,7 @@ mod tests {
                     model: Some("claude-x".to_owned()),
                     session_id: Some("s-1".to_owned()),
                 }),
+                last: None,
             }
         );
     }

@@ -173,6 +173,21 @@ pub async fn diff(dir: &Path, revision: Option<&str>, limit: Duration) -> Result
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
+/// Returns the commit a revision names, or the last one; none in a repository that has no commit yet.
+///
+/// # Errors
+///
+/// When there is no repository, or no such revision.
+pub async fn commit(
+    dir: &Path,
+    revision: Option<&str>,
+    limit: Duration,
+) -> Result<Option<String>, GitError> {
+    let git = Git::find(limit)?;
+    let repository = Repository::find_with(&git, dir).await?;
+    git.resolve(&repository, revision).await
+}
+
 /// Where a repository stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
