@@ -21,6 +21,7 @@ pub mod pty;
 pub mod random;
 pub mod raw_terminal;
 pub mod recording_file;
+pub mod repo_prompt;
 pub mod run_store;
 pub mod runner;
 pub mod sessions;
