@@ -2,3 +2,5 @@
 
 mod ground;
 mod pairing;
+mod review;
+mod server;
