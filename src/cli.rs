@@ -241,6 +241,14 @@ pub enum Command {
         command: Option<SessionsCommand>,
     },
 
+    /// Show the receipts of this repository
+    #[command(after_help = RECEIPTS_EXAMPLES)]
+    Receipts {
+        /// What to do (default: list)
+        #[command(subcommand)]
+        command: Option<ReceiptsCommand>,
+    },
+
     /// Show which agents are installed, what is proven of them, and what is wrong here
     Doctor,
 
@@ -279,6 +287,14 @@ Examples:
   codriver review --role auditor --report notes.md --json
   codriver review --role ruthless-reviewer --panel codex,claude
   codriver review --role ruthless-reviewer --dry-run";
+
+const RECEIPTS_EXAMPLES: &str = "\
+Examples:
+  codriver receipts
+  codriver receipts list --since 7d --verdict object
+  codriver receipts show rcp_3f2a
+  codriver receipts tally --route rp --json
+  codriver receipts verify";
 
 const EXTRACT_EXAMPLES: &str = "\
 Examples:
@@ -527,6 +543,43 @@ pub struct ReviewArgs {
     /// Print what would be sent where, and send nothing
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// `receipts`.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ReceiptsCommand {
+    /// List them, newest first
+    List(ReceiptFilter),
+    /// Show one whole
+    Show {
+        /// Its id, or the start of it
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Count how often routes fell back
+    Tally(ReceiptFilter),
+    /// Check every chain, and every text against its digest; ends with 1 when something was changed
+    Verify,
+}
+
+/// Which receipts are meant.
+#[derive(Debug, Clone, Default, PartialEq, Eq, ClapArgs)]
+pub struct ReceiptFilter {
+    /// Those since a date, a time in UTC, or so long ago: 2026-01-31, 7d, 2h30m
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+
+    /// Those with this verdict, reviewer's word, outcome, or reason of a fallback
+    #[arg(long, value_name = "WORD")]
+    pub verdict: Option<String>,
+
+    /// Those that were asked of this route, or ran on it: host, rp, claude, …
+    #[arg(long, value_name = "ROUTE")]
+    pub route: Option<String>,
+
+    /// Those of this role; pairing rounds are of the role peer
+    #[arg(long, value_name = "ROLE")]
+    pub role: Option<String>,
 }
 
 /// `extract`.
@@ -869,6 +922,8 @@ pub enum Task {
     Replay(ReplayArgs),
     /// The recorded sessions.
     Sessions(SessionsCommand),
+    /// The receipts of the repository.
+    Receipts(ReceiptsCommand),
     /// The state of this machine.
     Doctor,
     /// The settings.
@@ -967,6 +1022,9 @@ impl Args {
             Command::Replay(args) => Task::Replay(args),
             Command::Sessions { command } => Task::Sessions(
                 command.unwrap_or_else(|| SessionsCommand::List(ListArgs::default())),
+            ),
+            Command::Receipts { command } => Task::Receipts(
+                command.unwrap_or_else(|| ReceiptsCommand::List(ReceiptFilter::default())),
             ),
             Command::Doctor => Task::Doctor,
             Command::Config { command } => {
@@ -1143,7 +1201,7 @@ mod tests {
     #[test]
     fn help_and_man_name_only_what_is_built() {
         let help = command().render_long_help().to_string();
-        for absent in ["demo-agent", "receipts", "no-confine"] {
+        for absent in ["demo-agent", "no-confine"] {
             assert!(!help.contains(&format!("  {absent} ")), "{absent}");
         }
         for there in [
@@ -1151,8 +1209,10 @@ mod tests {
             "discuss",
             "ask-review",
             "brief",
+            "review",
             "extract",
             "explain",
+            "receipts",
             "doctor",
             "config",
         ] {

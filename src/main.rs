@@ -9,8 +9,8 @@ use codriver::flow::compose::Asked;
 use codriver::flow::config::{Printed, Workplace};
 use codriver::flow::demo_agent::{self, DemoOptions};
 use codriver::flow::{
-    answer, ask, config, console, doctor, explain, extract, mcp, replay, review, round, sessions,
-    setup,
+    answer, ask, config, console, doctor, explain, extract, mcp, receipts, replay, review, round,
+    sessions, setup,
 };
 use codriver::ui;
 use codriver::world::{environment, files, log, terminal};
@@ -71,6 +71,8 @@ fn run(call: &Call) -> Result<Printed, Failure> {
     match &call.task {
         Task::Config(command) => config::run(*command, &place()?, options)
             .map_err(|faults| (Exit::Usage, Box::from(faults)) as Failure),
+        Task::Receipts(command) => receipts::run(command, &place()?, options)
+            .map_err(|failure| (failure.exit, Box::from(failure)) as Failure),
         Task::Doctor => Ok(doctor::run(&place()?, options)),
         Task::Replay(args) => {
             let place = place()?;

@@ -19,6 +19,7 @@ mod launch;
 pub mod mcp;
 pub mod pane;
 mod peer;
+pub mod receipts;
 pub mod recorder;
 pub mod replay;
 pub mod review;

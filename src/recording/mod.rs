@@ -5,6 +5,7 @@ pub mod digest;
 pub mod event;
 pub mod export;
 pub mod fallback;
+pub mod listing;
 pub mod receipt;
 pub mod replay;
 pub mod result;

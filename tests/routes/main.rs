@@ -2,5 +2,6 @@
 
 mod ground;
 mod pairing;
+mod receipts;
 mod review;
 mod server;

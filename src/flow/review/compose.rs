@@ -181,7 +181,7 @@ pub(super) fn dry(
     let state = files::Places::from_env(crate::world::environment::variable)
         .state()
         .map_err(|error| Failure::of(Exit::Error, &error))?;
-    let key = crate::recording::session::repo_key(place.root.as_deref().unwrap_or(&place.folder));
+    let key = place.repository_key();
     let folder = state
         .join(key)
         .join(format!("runs/RUN/validate/round-N/{}", wish.role));

@@ -16,7 +16,7 @@ use crate::recording::event::Event;
 use crate::recording::fallback::{Fallback, FallbackReceipt};
 use crate::recording::receipt::Body;
 use crate::recording::review::{ReviewRoute, Word};
-use crate::recording::session::{repo_key, session_id};
+use crate::recording::session::session_id;
 use crate::route::{Plan, Role, Route};
 use crate::run::{self, Await, Opener, Run, Verified};
 use crate::runner::Broken;
@@ -69,7 +69,7 @@ impl Keeper {
         let state = files::Places::from_env(environment::variable)
             .state()
             .map_err(|error| Failure::of(Exit::Error, &error))?;
-        let key = repo_key(session.worktree());
+        let key = session.place.repository_key();
         let worktree = change.dir.to_string_lossy().into_owned();
         let broken = |error: &dyn std::error::Error| {
             let cause = Failure::of(Exit::Error, error);
