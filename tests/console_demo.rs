@@ -141,6 +141,18 @@ fn the_first_command_of_the_readme_plays_a_round_and_leaves_at_a_key() -> Outcom
 }
 
 #[test]
+fn a_runner_the_demo_does_not_start_falls_back_to_the_peer_for_all_to_see() -> Outcome {
+    let home = tempfile::tempdir()?;
+    let mut terminal = Terminal::start(&["demo"], home.path(), (120, 40))?;
+    terminal.see("codex did not answer (absent)", Duration::from_secs(120))?;
+    terminal.see("3 impl ✎ ADJUST", Duration::from_secs(60))?;
+    terminal.press(b"\x1df")?;
+    terminal.see("codex → host  absent", Duration::from_secs(5))?;
+    terminal.press(b"\x1bq\x1dq")?;
+    Ok(())
+}
+
+#[test]
 fn without_a_terminal_it_names_the_way_out() -> Outcome {
     let home = tempfile::tempdir()?;
     for term in ["xterm", "dumb"] {

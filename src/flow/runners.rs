@@ -66,7 +66,7 @@ pub(super) struct Transcript {
 
 impl Ran {
     /// It was not even started.
-    fn absent(words: impl AsRef<str>) -> Self {
+    pub(super) fn absent(words: impl AsRef<str>) -> Self {
         Self::not_started(FailureKind::Absent, words)
     }
 

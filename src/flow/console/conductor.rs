@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::app::{App, Ask, Overlay, Role};
 use crate::pairing::Activity;
 use crate::recording::word::Kind;
+use crate::runner::Runner;
 
 /// What is done next, once the one before is over.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +14,8 @@ enum Part {
     Drive(&'static str),
     /// Asks the peer and waits for its verdict.
     Ask(Kind, &'static str),
+    /// Asks a runner, which the demo does not start: the peer takes over, with a receipt.
+    AskElsewhere(Runner, Kind, &'static str),
 }
 
 /// The play, about two minutes of it.
@@ -28,7 +31,8 @@ const PLAY: [Part; 9] = [
         "The steps are swapped: timeout, then loop, then budget. A budget of zero means one try; it is tested.",
     ),
     Part::Drive("It agrees. Now write it."),
-    Part::Ask(
+    Part::AskElsewhere(
+        Runner::Codex,
         Kind::Implementation,
         "The retry loop is written in src/retry.rs, and `charge` goes through it. cargo test passes.",
     ),
@@ -61,6 +65,8 @@ pub(super) enum Deed {
     Enter,
     /// Ask the peer.
     Ask(Ask),
+    /// Ask a runner.
+    AskElsewhere(Runner, Ask),
     /// Close the reader.
     Close,
     /// Tell the person.
@@ -154,12 +160,11 @@ impl Conductor {
             }
             Part::Ask(kind, words) => {
                 self.stand = Stand::Awaited(true);
-                let ask = Ask::Discuss {
-                    kind,
-                    words: words.to_owned(),
-                    diff: false,
-                };
-                Some(Deed::Ask(ask))
+                Some(Deed::Ask(discuss(kind, words)))
+            }
+            Part::AskElsewhere(runner, kind, words) => {
+                self.stand = Stand::Awaited(true);
+                Some(Deed::AskElsewhere(runner, discuss(kind, words)))
             }
         }
     }
@@ -175,7 +180,7 @@ impl Conductor {
                     self.stand = Stand::Awaited(begun || is_busy);
                 }
             }
-            Part::Ask(..) => {
+            Part::Ask(..) | Part::AskElsewhere(..) => {
                 // A brief that was given before the first message is an entry too.
                 let is_over = app.asking.is_none() && app.ledger.entries.len() > self.entries;
                 if is_over {
@@ -188,5 +193,13 @@ impl Conductor {
     fn go_on(&mut self, now: Duration) {
         self.at += 1;
         self.stand = Stand::Due(now + BREATH);
+    }
+}
+
+fn discuss(kind: Kind, words: &str) -> Ask {
+    Ask::Discuss {
+        kind,
+        words: words.to_owned(),
+        diff: false,
     }
 }

@@ -538,6 +538,10 @@ impl Inner<'_> {
                 }
                 Deed::Enter => self.type_to_driver(b"\r"),
                 Deed::Ask(ask) => self.update(Event::Asks(ask, None)),
+                Deed::AskElsewhere(runner, ask) => {
+                    self.pretended = Some(runner);
+                    self.update(Event::Asks(ask, None));
+                }
                 Deed::Close => {
                     self.update(Event::Input(Input::Key(Key::new(Code::Esc, Mods::NONE))));
                 }

@@ -21,6 +21,9 @@ use crate::route::{self, After, Host, Plan, Route};
 use crate::runner::Runner;
 use crate::world::clock::WallTime;
 
+/// How long the demo waits for a runner it does not start.
+const PRETENCE: std::time::Duration = std::time::Duration::from_millis(1800);
+
 impl Inner<'_> {
     /// Composes what is asked and looks at the working tree, beside the loop.
     pub(super) fn ask(&mut self, wish: Wish) {
@@ -54,12 +57,14 @@ impl Inner<'_> {
         };
         if let Ask::Message(kind, words) = &ask {
             let routes = &self.settings.routes;
+            let asked = match (self.pretended, &self.conductor) {
+                (Some(runner), _) => Route::Runner(runner),
+                // The demo needs nothing of this machine.
+                (None, Some(_)) => Route::Host,
+                (None, None) => routes.of_role(route::Role::Peer),
+            };
             // The peer is there, or nothing could have been asked.
-            let plan = route::plan(
-                routes.of_role(route::Role::Peer),
-                Host::There,
-                routes.fallback_host,
-            );
+            let plan = route::plan(asked, Host::There, routes.fallback_host);
             match plan {
                 Ok(plan) => {
                     if let Route::Runner(runner) = plan.first {
@@ -128,7 +133,17 @@ impl Inner<'_> {
         let timeout = runners::time(self.options.timeout);
         let mut tree = self.tree.take();
         let clock = self.clock;
+        let is_pretended = self.pretended.take().is_some();
         tokio::spawn(async move {
+            if is_pretended {
+                tokio::time::sleep(PRETENCE).await;
+                let ran = Ok(Ran::absent("the demo starts no runner"));
+                let at = clock.elapsed();
+                let back = Box::new(Back { sent, ran, at });
+                // Nobody listens any more when the console was left.
+                let _ = tell.send(Told::Ran(number, tree, back, None));
+                return;
+            }
             let stop = async {
                 // Whoever held it has let go.
                 let _ = slipped.await;

@@ -105,6 +105,8 @@ pub(super) struct Inner<'a> {
     pub sent: (String, String),
     /// The round that is at a runner.
     pub away: Option<Away>,
+    /// The runner the demo only pretends to ask, for the round that is asked next.
+    pub pretended: Option<Runner>,
     /// The working tree; away while it is looked at.
     pub tree: Option<Box<Tree>>,
     /// Counts what is asked, so that news of something given up are told apart.
@@ -177,6 +179,7 @@ impl<'a> Inner<'a> {
             delivery: None,
             sent: Default::default(),
             away: None,
+            pretended: None,
             tree: place.root.clone().map(Tree::new).map(Box::new),
             asked: 0,
             tell,
