@@ -155,6 +155,10 @@ pub struct Global {
     #[arg(long, value_name = "DURATION", global = true, value_parser = parse_duration)]
     pub timeout: Option<Duration>,
 
+    /// Start the peer without a lock: its own switches alone keep it from writing
+    #[arg(long, global = true)]
+    pub no_confine: bool,
+
     /// Size of the peer's screen
     #[arg(long, value_name = "COLSxROWS", global = true, value_parser = parse_size)]
     pub size: Option<Size>,
@@ -267,6 +271,10 @@ pub enum Command {
 
     /// Print the manual page
     Man,
+
+    /// Run a program that can read everything and write nothing, as the peer is run
+    #[command(hide = true, after_help = CONFINE_EXAMPLES)]
+    Confine(ConfineArgs),
 
     /// Be the demo agent in this terminal
     #[command(hide = true)]
@@ -451,6 +459,12 @@ pub struct PruneArgs {
     pub dry_run: bool,
 }
 
+const CONFINE_EXAMPLES: &str = "\
+Examples:
+  codriver confine -- sh -c 'touch x'
+  codriver confine --harness codex --explain -- codex
+  codriver confine --repo ~/src/project --lock landlock -- bash";
+
 /// `discuss`.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct DiscussArgs {
@@ -634,6 +648,49 @@ pub struct ExplainArgs {
     pub at: Option<Duration>,
 }
 
+/// `confine`.
+#[derive(Debug, Clone, PartialEq, ClapArgs)]
+pub struct ConfineArgs {
+    /// The repository that is not to be written (default: the one of the present folder)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub repo: Option<PathBuf>,
+
+    /// Whose state folders stay writable
+    #[arg(long, value_name = "NAME", default_value = "unknown")]
+    pub harness: String,
+
+    /// The lock to use (default: the best one there is)
+    #[arg(long, value_name = "LOCK")]
+    pub lock: Option<AskedLock>,
+
+    /// Print what would be allowed, and start nothing
+    #[arg(long)]
+    pub explain: bool,
+
+    /// What a launch has written down for this program.
+    #[arg(long, value_name = "FILE", hide = true, requires = "lock", conflicts_with_all = ["repo", "explain"])]
+    pub walls: Option<PathBuf>,
+
+    /// The descriptor by which the keeper inside a namespace tells the end.
+    #[arg(long, value_name = "NUMBER", hide = true, conflicts_with_all = ["walls", "repo", "explain", "lock"])]
+    pub inside: Option<u32>,
+
+    /// The program and its arguments
+    #[arg(value_name = "CMD", last = true)]
+    pub command: Vec<OsString>,
+}
+
+/// A lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AskedLock {
+    /// A user, mount and process namespace
+    Namespace,
+    /// Landlock, with a filter of system calls
+    Landlock,
+    /// None: the program is only kept from leaving something behind
+    None,
+}
+
 /// `config`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub enum ConfigCommand {
@@ -763,7 +820,8 @@ pub fn manual() -> std::io::Result<String> {
         .control("SH", ["COMMANDS"])
         .to_writer(&mut page)?;
     for described in command().get_subcommands() {
-        if !described.is_hide_set() {
+        // Not for every day, but to be found by who looks for it.
+        if !described.is_hide_set() || described.get_name() == "confine" {
             manual_of(described, &mut page)?;
         }
     }
@@ -853,6 +911,8 @@ pub struct Options {
     pub flags: Vec<FlagValue>,
     /// Longest wait for one answer.
     pub timeout: Option<Duration>,
+    /// Whether the peer is started without a lock.
+    pub no_confine: bool,
     /// Size of the peer's screen.
     pub size: Option<Size>,
     /// Progress on standard error.
@@ -932,6 +992,8 @@ pub enum Task {
     Completions(clap_complete::Shell),
     /// The manual page.
     Man,
+    /// A program shut in.
+    Confine(ConfineArgs),
     /// The demo agent.
     DemoAgent(DemoArgs),
 }
@@ -978,6 +1040,9 @@ pub enum UsageError {
     /// A round with nothing to say.
     #[error("no message: give it as an argument, with --file FILE, or with `-` on standard input")]
     NoMessage,
+    /// Nothing to be shut in.
+    #[error("no program: give it behind `--`")]
+    NoProgram,
     /// A revision that git would take for an option.
     #[error("{0} takes a revision, not an option")]
     Revision(&'static str),
@@ -1032,6 +1097,13 @@ impl Args {
             }
             Command::Completions { shell } => Task::Completions(shell),
             Command::Man => Task::Man,
+            Command::Confine(args) => {
+                let is_told = args.explain || args.walls.is_some();
+                if args.command.is_empty() && !is_told {
+                    return Err(UsageError::NoProgram);
+                }
+                Task::Confine(args)
+            }
             Command::DemoAgent(args) => Task::DemoAgent(args),
         };
         Ok(Call { options, task })
@@ -1065,6 +1137,7 @@ impl Global {
             config: self.config,
             flags,
             timeout: self.timeout,
+            no_confine: self.no_confine,
             size: self.size,
             progress: match (self.quiet, around.error_is_terminal) {
                 (true, _) => Progress::None,

@@ -6,6 +6,7 @@ pub mod app;
 pub mod bridge;
 pub mod cli;
 pub mod config;
+pub mod confine;
 pub mod demo;
 pub mod flow;
 pub mod limits;

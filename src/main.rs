@@ -3,10 +3,13 @@
 use std::process::ExitCode;
 
 use codriver::app::{App, Role};
-use codriver::cli::{self, Call, DemoArgs, DemoStyle, Exit, Options, Serving, Surroundings, Task};
+use codriver::cli::{
+    self, Call, ConfineArgs, DemoArgs, DemoStyle, Exit, Options, Serving, Surroundings, Task,
+};
 use codriver::demo::Kind;
 use codriver::flow::compose::Asked;
 use codriver::flow::config::{Printed, Workplace};
+use codriver::flow::confine::{self, Outcome};
 use codriver::flow::demo_agent::{self, DemoOptions};
 use codriver::flow::{
     answer, ask, config, console, doctor, explain, extract, mcp, receipts, replay, review, round,
@@ -50,6 +53,9 @@ fn main() -> ExitCode {
     };
     if let Task::DemoAgent(args) = &call.task {
         return demo(args);
+    }
+    if let Task::Confine(args) = &call.task {
+        return shut_in(args, &call.options);
     }
     match run(&call) {
         Ok(printed) => print(&printed),
@@ -159,7 +165,7 @@ fn run(call: &Call) -> Result<Printed, Failure> {
                 .map_err(|error| (error.exit(), Box::from(error)) as Failure)
         }
         Task::Pair | Task::Demo => pair(&call.task, &place()?, options),
-        Task::DemoAgent(_) => unreachable!("the demo agent is its own program"),
+        Task::Confine(_) | Task::DemoAgent(_) => unreachable!("these are programs of their own"),
     }
 }
 
@@ -265,6 +271,18 @@ fn judge(wish: &review::Wish, place: &Workplace, options: &Options) -> Result<Pr
         note(remark);
     }
     Ok(review::print(&outcome, options))
+}
+
+/// Shuts a program in. Nothing before it may start a thread.
+fn shut_in(args: &ConfineArgs, options: &Options) -> ExitCode {
+    match confine::run(args, options) {
+        Ok(Outcome::Printed(printed)) => print(&printed),
+        Ok(Outcome::Ended(status)) => status.into(),
+        Err(failure) => {
+            complain(&failure, "");
+            failure.exit.code().into()
+        }
+    }
 }
 
 fn demo(args: &DemoArgs) -> ExitCode {

@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use codriver::config::Channel;
+use codriver::confine::Lock;
 use codriver::flow::channel::Ear;
 use codriver::flow::pane::{Launch, Listen as _};
 use codriver::pairing::ChannelText;
@@ -29,6 +30,8 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 
 fn launch(folder: &Path, env: &[(&str, &Path)]) -> Launch {
     Launch {
+        wrap: Vec::new(),
+        lock: Lock::None,
         argv: vec![OsString::from("agent")],
         env: env
             .iter()

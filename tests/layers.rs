@@ -12,6 +12,7 @@ const RULES: &[&str] = &[
     "plain",
     "bridge",
     "config",
+    "confine",
     "screen",
     "run",
     "pairing",

@@ -11,6 +11,7 @@ use codriver::flow::config::Workplace;
 use codriver::flow::round;
 use codriver::recording::result::Round;
 use codriver::recording::word::Verdict;
+use codriver::world::environment::name_own_program;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -76,6 +77,7 @@ fn in_a_home_of_its_own() -> Result {
     fs::write(&script, turns.to_string())?;
     let config = folder.path().join("config.toml");
     let program = env!("CARGO_BIN_EXE_codriver");
+    name_own_program(program.into());
     fs::write(
         &config,
         format!(
@@ -128,6 +130,7 @@ fn in_a_home_of_its_own() -> Result {
 #[ignore = "needs a real agent and a server that plays its model"]
 fn two_rounds_with_a_real_agent() -> Result {
     let peer = std::env::var("CODRIVER_LIVE_PEER")?;
+    name_own_program(env!("CARGO_BIN_EXE_codriver").into());
     let place = std::env::current_dir()?;
     let place = std::env::var("CODRIVER_LIVE_FOLDER").map_or(place, Into::into);
     let asked = [

@@ -57,6 +57,25 @@ pub(super) struct Pair {
     pub peer: Option<String>,
     /// When a reply must carry the round's tag to count.
     pub require_tag: Option<RequireTag>,
+    /// Whether no peer is started that nothing but its own switches keeps from writing.
+    pub require_confinement: Option<bool>,
+    /// What keeps the peer from writing.
+    pub lock: Option<LockChoice>,
+}
+
+/// What keeps the peer from writing, beside its own switches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LockChoice {
+    /// The best lock there is.
+    #[default]
+    Auto,
+    /// A user, mount and process namespace.
+    Namespace,
+    /// Landlock, with a filter of system calls.
+    Landlock,
+    /// None.
+    None,
 }
 
 /// When a reply must carry the round's tag to count (interface.md 6.5).

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::profile::{PeerFolder, Profile};
+use crate::confine::Lock;
 
 /// Which of the two a child is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,10 @@ pub struct Grounds<'g> {
     pub repository: &'g Path,
     /// A fresh folder of this session, empty, in no repository and in no folder that others may write.
     pub private: &'g Path,
+    /// Another one of it, for what the tools that the agent runs write.
+    pub scratch: &'g Path,
+    /// The lock a peer is confined by.
+    pub lock: Lock,
     /// Further placeholders and their values, for a channel's own arguments.
     pub values: &'g [(&'g str, &'g str)],
     /// The variables of our own environment.
@@ -52,13 +57,16 @@ pub struct Launch {
 impl Launch {
     /// Whether a variable of our own environment does not reach the child.
     pub fn removes(&self, name: &str) -> bool {
-        self.env_remove
-            .iter()
-            .any(|removed| match removed.strip_suffix('*') {
-                Some(head) => name.starts_with(head),
-                None => name == removed,
-            })
+        is_removed(&self.env_remove, name)
     }
+}
+
+/// Whether a variable is among these names, of which one may end in a `*` for any rest.
+pub fn is_removed(names: &[String], name: &str) -> bool {
+    names.iter().any(|removed| match removed.strip_suffix('*') {
+        Some(head) => name.starts_with(head),
+        None => name == removed,
+    })
 }
 
 /// Why no launch can be made.
@@ -118,6 +126,44 @@ const GIT: [&str; 12] = [
     "GIT_EXTERNAL_DIFF",
     "GIT_EDITOR",
 ];
+
+/// Variables that lead to a program which could act for the peer: an agent of keys, a bus, a display, a daemon.
+const OUTLETS: [&str; 11] = [
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DBUS_SYSTEM_BUS_ADDRESS",
+    "DISPLAY",
+    "DOCKER_HOST",
+    "GPG_AGENT_INFO",
+    "SSH_AGENT_PID",
+    "SSH_ASKPASS",
+    "SSH_AUTH_SOCK",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+];
+
+/// Variables by which the usual tools keep what they write out of the tree, so that tests run in a read-only one.
+pub fn scratch_env(scratch: &str) -> Vec<(String, String)> {
+    let below = |name: &str, folder: &str| (name.to_owned(), format!("{scratch}/{folder}"));
+    let is = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    vec![
+        below("TMPDIR", "tmp"),
+        below("CARGO_TARGET_DIR", "cargo"),
+        below("GOCACHE", "go-build"),
+        below("npm_config_cache", "npm"),
+        is("npm_config_update_notifier", "false"),
+        below("PYTHONPYCACHEPREFIX", "pycache"),
+        is("PYTHONDONTWRITEBYTECODE", "1"),
+        is("PYTEST_ADDOPTS", "-p no:cacheprovider"),
+    ]
+}
+
+/// The names of the variables that are kept from a peer of this profile, a `*` for any rest.
+pub fn kept_from_peer(profile: &Profile) -> Vec<String> {
+    let always = TERMINALS.iter().chain(&NESTED).chain(&GIT).chain(&LOADERS);
+    let always = always.chain(&OUTLETS).map(|name| (*name).to_owned());
+    always.chain(profile.env_remove.iter().cloned()).collect()
+}
 
 /// Variables that load foreign code into every program a child starts.
 const LOADERS: [&str; 6] = [
@@ -217,7 +263,17 @@ pub fn launch(profile: &Profile, seat: Seat, grounds: &Grounds<'_>) -> Result<La
         }
         _ => (&[][..], None),
     };
-    let argv = profile.command.iter().chain(args).chain(tools).chain(again);
+    let locked: &[String] = match seat {
+        Seat::Peer => profile.lock_args.of(grounds.lock),
+        Seat::Driver | Seat::DriverAgain => &[],
+    };
+    let argv = profile
+        .command
+        .iter()
+        .chain(args)
+        .chain(tools)
+        .chain(locked)
+        .chain(again);
     let mut env = vec![("TERM".to_owned(), "xterm-256color".to_owned())];
     let always = TERMINALS.iter().chain(&NESTED);
     let mut env_remove: Vec<String> = always.map(|name| (*name).to_owned()).collect();
@@ -227,7 +283,9 @@ pub fn launch(profile: &Profile, seat: Seat, grounds: &Grounds<'_>) -> Result<La
         env.push(("LC_CTYPE".to_owned(), "C.UTF-8".to_owned()));
     }
     if seat == Seat::Peer {
-        env_remove.extend(GIT.iter().chain(&LOADERS).map(|name| (*name).to_owned()));
+        let foreign = GIT.iter().chain(&LOADERS).chain(&OUTLETS);
+        env_remove.extend(foreign.map(|name| (*name).to_owned()));
+        env.extend(scratch_env(&filler.fill("{scratch}")));
         env.extend(git_guard((grounds.variable)("GIT_CONFIG_COUNT")));
         // Without it, a mere `git status` writes the index of the person's working tree.
         env.push(("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned()));
@@ -397,6 +455,10 @@ impl Filler {
                 "private".to_owned(),
                 text(grounds.private, "the session's folder")?,
             ),
+            (
+                "scratch".to_owned(),
+                text(grounds.scratch, "the session's folder")?,
+            ),
         ];
         let further = grounds.values.iter();
         values.extend(further.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
@@ -458,6 +520,8 @@ mod tests {
             own: Path::new("/bin/codriver"),
             repository,
             private: Path::new("/state/private"),
+            scratch: Path::new("/state/scratch"),
+            lock: Lock::None,
             values: &[("port", "4096")],
             variable,
         }
@@ -503,7 +567,7 @@ mod tests {
                     .iter()
                     .chain(launch.env.iter().map(|(_, value)| value));
                 for text in all {
-                    for left in ["{self", "{repo", "{private", "{port"] {
+                    for left in ["{self", "{repo", "{private", "{scratch", "{port"] {
                         assert!(!text.contains(left), "{name}: {text}");
                     }
                 }

@@ -20,11 +20,14 @@ mod value;
 mod wiring;
 
 pub use bundled::{bundled_profile, bundled_profile_text, bundled_profiles, bundled_text};
-pub use document::{RequireTag, schema};
+pub use document::{LockChoice, RequireTag, schema};
 pub use fault::{ConfigError, Diagnostic, Faults, Place, Problem};
 pub use folder::Folders;
 pub use key::Key;
-pub use launch::{Grounds, Launch, LaunchError, SEAT, Seat, allows, launch, outside_path};
+pub use launch::{
+    Grounds, Launch, LaunchError, SEAT, Seat, allows, is_removed, kept_from_peer, launch,
+    outside_path, scratch_env,
+};
 pub use layers::{FlagValue, LayerFile, Layers, load};
 pub use origin::{Layer, Origin, Sourced};
 pub use pattern::{Pattern, PatternError, Patterns};

@@ -13,6 +13,7 @@ use super::private_home::PrivateHome;
 use super::screen_rules::ScreenRules;
 use super::value::{Millis, size, size_schema};
 use super::wiring::Wiring;
+use crate::confine::LockArgs;
 use crate::screen::Size;
 
 /// All that codriver knows about one agent program.
@@ -28,7 +29,7 @@ pub struct Profile {
     pub binaries: Vec<String>,
     /// Argument vector that starts the agent; the program is looked up on PATH. Here, in the arguments, in the values of
     /// variables and in `allows`, `{self}` is this executable, `{repo}` the folder being worked on and `{private}` a fresh
-    /// folder of the session; `{repo:quoted}` is for the inside of a JSON or TOML string.
+    /// folder of the session, `{scratch}` another one for what its tools write; `{repo:quoted}` is for the inside of a JSON or TOML string.
     pub command: Vec<String>,
     /// Arguments that make the program print its version and end.
     pub version_args: Vec<String>,
@@ -50,6 +51,10 @@ pub struct Profile {
     pub submit_env: BTreeMap<String, String>,
     /// Arguments added when the agent is the peer, which never writes.
     pub peer_args: Vec<String>,
+    /// Arguments added when the agent is the peer, by the lock it is confined by.
+    pub lock_args: LockArgs,
+    /// Whether the agent starts what it runs in a namespace of its own, which Landlock would not let it make.
+    pub own_sandbox: bool,
     /// Where the peer is started.
     pub peer_folder: PeerFolder,
     /// The agent's settings folder as the peer gets it; without it the peer uses the person's own.
@@ -109,11 +114,17 @@ pub struct Profile {
     pub size: Option<Size>,
     /// The agent's exact text beside the screen.
     pub channel: Channel,
-    /// Folders and files a confined peer may still write.
+    /// Files that hold the agent's key or log-in: no other agent's peer may read them.
+    #[schemars(extend("items" = { "type": "string", "format": "clean-path" }))]
+    pub key_files: Vec<String>,
+    /// Folders and files a confined peer may still write; a folder that is missing is made.
     #[schemars(extend("items" = { "type": "string", "format": "clean-path" }))]
     pub writable: Vec<String>,
     /// How the agent is given the tools for good, when it is started outside the console.
     pub setup: Option<Wiring>,
+    /// Files the agent writes at its first start, with their text: written where they are missing for a confined peer,
+    /// which may not write them itself.
+    pub made_files: BTreeMap<String, String>,
     /// How the screen is read.
     pub screen: ScreenRules,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::document::RequireTag;
+use super::document::{LockChoice, RequireTag};
 use super::fault::{ConfigError, Diagnostic, Place, Problem};
 use super::key::Key;
 use super::layers::base_of;
@@ -35,6 +35,12 @@ pub struct Settings {
     pub peer: Sourced<String>,
     /// When a reply must carry the round's tag to count.
     pub require_tag: Sourced<RequireTag>,
+    /// Whether no peer is started that nothing but its own switches keeps from writing.
+    pub require_confinement: Sourced<bool>,
+    /// What keeps the peer from writing.
+    pub lock: Sourced<LockChoice>,
+    /// Folders and files a confined peer may not read.
+    pub deny_read: Sourced<Vec<String>>,
     /// Longest wait for the end of a turn.
     pub timeout: Sourced<Duration>,
     /// How long a screen must stand still, for a profile that does not say it.
@@ -67,6 +73,9 @@ impl Settings {
             driver: sourced(&entries, "pair.driver")?,
             peer: sourced(&entries, "pair.peer")?,
             require_tag: sourced(&entries, "pair.require_tag")?,
+            require_confinement: sourced(&entries, "pair.require_confinement")?,
+            lock: sourced(&entries, "pair.lock")?,
+            deny_read: sourced(&entries, "deny_read")?,
             timeout: millis("defaults.timeout_ms")?,
             quiet: millis("defaults.quiet_ms")?,
             tail_lines: sourced(&entries, "defaults.tail_lines")?,

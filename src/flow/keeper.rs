@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use super::bridge::{Counter, Desk, Incoming, PaneView};
 use super::compose::Ask;
 use super::config::{self, Workplace};
+use super::confine;
 use super::failure::{Failure, fault_of};
 use super::pane::{Going, PaneError};
 use super::peer;
@@ -233,7 +234,8 @@ impl Keeper<'_> {
         let settings = config::settings(self.place, self.options)
             .map_err(|faults| Failure::of(Exit::Usage, &faults))?;
         let profile = peer::profile(&settings, &settings.peer.value)?;
-        let mut session = Session::open(&settings, profile, self.place, self.options);
+        let confinement = confine::find(&profile, &settings, self.place, self.options)?;
+        let mut session = Session::open(&settings, profile, self.place, self.options, confinement);
         session.recorder.id().clone_into(&mut self.notes.session);
         self.notes.harness = Some(session.profile.name.clone());
         let started = session.start(&mut self.signals);

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::channel::Ear;
 use super::config::Workplace;
+use super::confine::{self, Cell};
 use super::failure::Failure;
 use super::pane::Launch;
 use crate::cli::Exit;
-use crate::config::{self, Channel, Grounds, LaunchError, PrivateHome, Profile, Seat};
+use crate::config::{self, Channel, Grounds, LaunchError, PrivateHome, Profile, Seat, Settings};
+use crate::confine::Lock;
 use crate::limits;
 use crate::pairing::message;
 use crate::plain;
@@ -70,6 +72,8 @@ pub(super) fn prepare(
     place: &Workplace,
     session: Option<&Path>,
     socket: Option<&Path>,
+    lock: Lock,
+    settings: &Settings,
 ) -> Result<Prepared, Failure> {
     let broken = |error: io::Error| {
         Failure::new(
@@ -88,6 +92,15 @@ pub(super) fn prepare(
     if let (Some(private), Seat::Peer) = (&profile.private_home, seat) {
         warnings.extend(make_home(private, profile, &home)?);
     }
+    let (lock, wrap) = match seat {
+        Seat::Peer => {
+            let cell = Cell::make(&base, profile, settings, place).map_err(broken)?;
+            (lock, cell.wrap(lock))
+        }
+        // The driver is only kept, so that nothing of it stays behind.
+        Seat::Driver | Seat::DriverAgain => (Lock::None, confine::kept_words()),
+    };
+    let wrap = wrap.map_err(broken)?;
     let own = environment::own_program().map_err(broken)?;
     let port = loopback::free_port().map_err(broken)?;
     let password = random::hex(32).map_err(broken)?;
@@ -107,6 +120,8 @@ pub(super) fn prepare(
         own: &own,
         repository: place.root.as_deref().unwrap_or(&place.folder),
         private: &work,
+        scratch: &confine::scratch_of(&base),
+        lock,
         values: &values,
         variable: &|name| environment::variable(name)?.into_string().ok(),
     };
@@ -138,6 +153,8 @@ pub(super) fn prepare(
     }
     let launch = Launch {
         argv: planned.argv.into_iter().map(OsString::from).collect(),
+        wrap,
+        lock,
         env,
         scrubbed,
         folder: planned.folder,

@@ -7,6 +7,7 @@ mod bridge;
 pub mod channel;
 pub mod compose;
 pub mod config;
+pub mod confine;
 pub mod console;
 mod delivery;
 pub mod demo_agent;

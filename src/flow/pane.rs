@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use tokio::time::sleep_until;
 use super::delivery::Delivery;
 use super::recorder::{PaneIndex, Recorder};
 use crate::config::Profile;
+use crate::confine::Lock;
 use crate::pairing::{Activity, Beside, Ending, Exchange, Order, Step, Way};
 use crate::recording::event::Event;
 use crate::recording::session;
@@ -34,14 +35,27 @@ pub trait Listen {
 /// How a child is started, environment and all.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// Program and arguments.
+    /// Program and arguments of the agent.
     pub argv: Vec<OsString>,
+    /// What stands before them: this program, which shuts itself in and keeps the agent.
+    pub wrap: Vec<OsString>,
+    /// What confines it.
+    pub lock: Lock,
     /// The whole environment.
     pub env: Vec<(OsString, OsString)>,
     /// Names of the variables that were kept from it, and of those that were set anew.
     pub scrubbed: Vec<String>,
     /// Where it runs.
     pub folder: PathBuf,
+}
+
+impl Launch {
+    /// The words that are started, the agent's program as it was found.
+    pub fn words(&self, program: &Path) -> Vec<OsString> {
+        let args = self.argv.iter().skip(1).cloned();
+        let agent = std::iter::once(program.as_os_str().to_owned()).chain(args);
+        self.wrap.iter().cloned().chain(agent).collect()
+    }
 }
 
 /// What a pane needs from whoever opens it.
@@ -126,13 +140,14 @@ impl Pane {
     pub fn start(
         name: &'static str,
         launch: &Launch,
+        program: &Path,
         profile: Arc<Profile>,
         size: Size,
         scrollback: usize,
         around: &mut Around<'_>,
     ) -> Result<Self, PtyError> {
         let pty = Pty::spawn(pty::Launch {
-            argv: launch.argv.clone(),
+            argv: launch.words(program),
             env: launch.env.clone(),
             cwd: launch.folder.clone(),
             size: (size.cols, size.rows),

@@ -8,6 +8,7 @@ use super::answer;
 use super::channel::Ear;
 use super::compose::{self, Ask, Asked};
 use super::config::{self, Workplace};
+use super::confine::{self, Confinement};
 use super::failure::{Failure, because};
 use super::launch::{self, Prepared, PrivateFolder};
 use super::pane::{Around, Pane, PaneError};
@@ -74,7 +75,8 @@ pub async fn run(
             }
         });
     }
-    let mut session = Session::open(&settings, profile, place, options);
+    let confinement = confine::find(&profile, &settings, place, options)?;
+    let mut session = Session::open(&settings, profile, place, options, confinement);
     let ended = session.run(&asks, &mut signals, show).await;
     session.close(ended.as_ref().err());
     ended
@@ -91,6 +93,8 @@ pub(super) struct Session<'a> {
     progress: Progress,
     /// What the launch needs on disk, for as long as the peer lives.
     private: Option<PrivateFolder>,
+    /// What keeps the peer from writing.
+    confinement: Confinement,
     tree: Option<tree::Tree>,
     pub(super) talk: Talk,
     /// The peer, once somebody needed it.
@@ -110,6 +114,7 @@ impl<'a> Session<'a> {
         profile: Profile,
         place: &'a Workplace,
         options: &'a Options,
+        confinement: Confinement,
     ) -> Self {
         let clock = Clock::start();
         let worktree = place.root.as_deref().unwrap_or(&place.folder);
@@ -152,12 +157,16 @@ impl<'a> Session<'a> {
             recorder,
             progress,
             private: None,
+            confinement,
             tree: place.root.clone().map(tree::Tree::new),
             talk: Talk::open(opening),
             partner: None,
         };
         if let Err(error) = state {
             session.warn(&format!("nothing is recorded: {error}"));
+        }
+        if let Some(warning) = session.confinement.warning() {
+            session.warn(&warning);
         }
         for diagnostic in &settings.diagnostics {
             session.warn(&diagnostic.to_string());
@@ -340,6 +349,7 @@ impl<'a> Session<'a> {
             settings: self.settings,
             place: self.place,
             session: session.as_deref(),
+            options: self.options,
         };
         let stop = async {
             signals.next().await;
@@ -356,10 +366,9 @@ impl<'a> Session<'a> {
             now: ended,
             recorder: &mut self.recorder,
         };
-        let launch = (ran.launch, ran.scrubbed);
         let round =
             self.talk
-                .answered_elsewhere(sent, asked.name(), &answer, launch, after, &mut desk);
+                .answered_elsewhere(sent, asked.name(), &answer, ran.start, after, &mut desk);
         Ok(Ok(round))
     }
 
@@ -386,6 +395,8 @@ impl<'a> Session<'a> {
             self.place,
             self.recorder.folder(),
             None,
+            self.confinement.lock,
+            self.settings,
         )?;
         let Prepared {
             launch,
@@ -416,6 +427,7 @@ impl<'a> Session<'a> {
         let started = Pane::start(
             PEER,
             &launch,
+            &program,
             Arc::clone(&profile),
             size,
             scrollback,

@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::config::Workplace;
+use super::confine;
 use super::failure::Failure;
 use super::launch::{self, Prepared};
 use super::pane::Launch;
 use super::peer;
 use super::recorder::Recorder;
-use crate::cli::Exit;
+use crate::cli::{Exit, Options};
 use crate::config::{Seat, Settings};
+use crate::confine::Lock;
 use crate::limits;
 use crate::recording::digest::Digest;
 use crate::recording::fallback::FailureKind;
@@ -39,6 +41,19 @@ pub(super) struct Errand<'a> {
     pub place: &'a Workplace,
     /// The session's folder, where there is one.
     pub session: Option<&'a Path>,
+    /// What the command line says.
+    pub options: &'a Options,
+}
+
+/// How a runner was started.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Start {
+    /// Digest of the argument vector; none when it was not started.
+    pub digest: Option<Digest>,
+    /// Names of the variables that were kept from it.
+    pub scrubbed: Vec<String>,
+    /// What kept it from writing.
+    pub lock: Lock,
 }
 
 /// What came of it.
@@ -50,10 +65,8 @@ pub(super) struct Ran {
     pub last: Option<String>,
     /// What it wrote, secrets taken out; none when it wrote nothing.
     pub transcript: Option<Transcript>,
-    /// Digest of the argument vector it was started with; none when it was not started.
-    pub launch: Option<Digest>,
-    /// Names of the variables that were kept from it.
-    pub scrubbed: Vec<String>,
+    /// How it was started.
+    pub start: Start,
 }
 
 /// What a runner wrote.
@@ -75,8 +88,7 @@ impl Ran {
             result: Err(Broken::new(kind, words)),
             last: None,
             transcript: None,
-            launch: None,
-            scrubbed: Vec::new(),
+            start: Start::default(),
         }
     }
 }
@@ -124,7 +136,14 @@ pub(super) async fn run(
     };
     let profile = peer::profile(settings, runner.name())?;
     // What a failure here says may hold a path.
-    let Ok(prepared) = launch::prepare(&profile, Seat::Peer, place, errand.session, None) else {
+    // One whose role writes is the person's own hand; a reviewer is shut in as the peer is.
+    let lock = match errand.writes {
+        true => Lock::None,
+        false => confine::find(&profile, settings, place, errand.options)?.lock,
+    };
+    let session = errand.session;
+    let prepared = launch::prepare(&profile, Seat::Peer, place, session, None, lock, settings);
+    let Ok(prepared) = prepared else {
         return Ok(Ran::not_started(
             FailureKind::Failed,
             format!("the launch of {runner} cannot be prepared"),
@@ -133,9 +152,13 @@ pub(super) async fn run(
     let Prepared { launch, folder, .. } = prepared;
     let made = invocation(runner, request, own.model.as_ref(), own.bare, errand.writes);
     let order = finish(&program, made, &launch, request.dir());
-    let mut ran = Ran {
-        launch: Some(digest(&order)),
+    let start = Start {
+        digest: Some(digest(&order)),
         scrubbed: launch.scrubbed,
+        lock: launch.lock,
+    };
+    let mut ran = Ran {
+        start,
         ..Ran::absent("")
     };
     tracing::info!(%runner, role = request.role(), "runner started");
@@ -179,7 +202,12 @@ fn finish(program: &Path, made: Invocation, launch: &Launch, dir: &Path) -> Orde
         all.retain(|(known, _)| known != name);
         all.push((name.into(), value.into()));
     }
-    order(program, args, &all, dir)
+    // The words that shut it in stand before it; the first of them is this program.
+    let mut words = launch.wrap.iter().cloned();
+    let first = words.next().unwrap_or_else(|| program.into());
+    let own = launch.wrap.first().map(|_| program.as_os_str().to_owned());
+    let args = words.chain(own).chain(args.into_iter().map(OsString::from));
+    order(Path::new(&first), args, &all, dir)
 }
 
 fn absent(runner: Runner, error: BinaryError) -> String {

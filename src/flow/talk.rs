@@ -11,8 +11,10 @@ use super::compose::Ask;
 use super::failure::{Failure, because, quote};
 use super::pane::Launch;
 use super::recorder::Recorder;
+use super::runners::Start;
 use crate::cli::Exit;
 use crate::config::{Profile, RequireTag};
+use crate::confine::Lock;
 use crate::limits;
 use crate::pairing::{
     self, Activity, Delivered, Ending, Exchange, Heard, Judgement, Order, Status, Way, message,
@@ -167,6 +169,8 @@ pub(super) struct Talk {
     /// Digest of how the peer was launched; nothing's digest before that.
     launch: Digest,
     scrubbed: Vec<String>,
+    /// What keeps the peer from writing.
+    lock: Lock,
     /// What the launch lets the peer do, in words.
     allows: String,
     version: Option<String>,
@@ -196,6 +200,7 @@ impl Talk {
             opening,
             launch: Digest::of_list::<&[u8]>([]),
             scrubbed: Vec::new(),
+            lock: Lock::None,
             allows: String::new(),
             version: None,
             briefed: false,
@@ -214,6 +219,7 @@ impl Talk {
     pub(super) fn launched(&mut self, launch: &Launch, allows: String) {
         self.launch = digest_of(launch);
         self.scrubbed.clone_from(&launch.scrubbed);
+        self.lock = launch.lock;
         self.allows = allows;
         self.briefed = false;
     }
@@ -240,7 +246,7 @@ impl Talk {
 
     /// How the peer is confined, in a word.
     pub(super) fn confined(&self) -> &'static str {
-        "none"
+        self.lock.word()
     }
 
     /// The receipts written since the last call, each with its id when it could be written.
@@ -281,7 +287,7 @@ impl Talk {
         sent: Sent,
         asked: &str,
         answer: &Answer,
-        launch: (Option<Digest>, Vec<String>),
+        start: Start,
         after: Option<String>,
         desk: &mut Desk<'_>,
     ) -> Round {
@@ -323,7 +329,7 @@ impl Talk {
             peer: Peer {
                 harness: runner.name().to_owned(),
                 version: None,
-                confined: Some("none".to_owned()),
+                confined: Some(start.lock.word().to_owned()),
             },
             route: Route {
                 asked: asked.to_owned(),
@@ -345,12 +351,9 @@ impl Talk {
             rule: "runner".to_owned(),
         };
         desk.recorder.event(desk.now, told);
-        let launch = (
-            launch.0.unwrap_or_else(|| Digest::of_list::<&[u8]>([])),
-            launch.1,
-        );
         let mut body = self.receipt_body(&facts, Outcome::Answered, Some(&round), desk);
-        (body.launch, body.scrubbed) = launch;
+        body.launch = start.digest.unwrap_or_else(|| Digest::of_list::<&[u8]>([]));
+        body.scrubbed = start.scrubbed;
         body.recording = None;
         round.receipt = self.write(body, desk);
         if round.reading.verdict() == Verdict::Agree {

@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The value of a variable; one that is empty counts as not set.
 pub fn variable(name: &str) -> Option<OsString> {
@@ -15,9 +16,18 @@ pub fn all() -> Vec<(OsString, OsString)> {
     env::vars_os().collect()
 }
 
-/// The file this process runs from.
+static OWN_PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// The program of codriver: the file this process runs from, unless it was named.
 pub fn own_program() -> io::Result<PathBuf> {
-    env::current_exe()
+    OWN_PROGRAM.get().cloned().map_or_else(env::current_exe, Ok)
+}
+
+/// Names codriver's program for a process that is another one, a test for example: codriver starts itself to shut a
+/// peer in. Only the first name counts.
+pub fn name_own_program(program: PathBuf) {
+    // The first one stands.
+    let _ = OWN_PROGRAM.set(program);
 }
 
 /// Makes a folder the one this process works in, and gives its real path.

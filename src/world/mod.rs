@@ -5,6 +5,8 @@ pub mod channel;
 pub mod clipboard;
 pub mod clock;
 pub mod command;
+#[cfg(target_os = "linux")]
+pub mod confine;
 pub mod demo_trace;
 pub mod editor;
 pub mod environment;

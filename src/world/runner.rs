@@ -233,13 +233,13 @@ impl Outlet {
 /// Makes the order of a program with these words and variables in a folder.
 pub fn order(
     program: &Path,
-    args: impl IntoIterator<Item = String>,
+    args: impl IntoIterator<Item = OsString>,
     env: &[(OsString, OsString)],
     folder: &Path,
 ) -> Order {
     Order {
         program: program.to_path_buf(),
-        args: args.into_iter().map(OsString::from).collect(),
+        args: args.into_iter().collect(),
         env: env.to_vec(),
         folder: folder.to_path_buf(),
     }
@@ -254,7 +254,7 @@ mod tests {
     fn shell(script: &str) -> Order {
         order(
             Path::new("/bin/sh"),
-            ["-c".to_owned(), script.to_owned()],
+            ["-c", script].map(OsString::from),
             &[
                 ("PATH".into(), "/usr/bin:/bin".into()),
                 ("PLANTED".into(), "yes".into()),

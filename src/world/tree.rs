@@ -146,6 +146,21 @@ pub fn repository_of(root: &Path) -> PathBuf {
     main().unwrap_or_else(|| root.to_path_buf())
 }
 
+/// The folders git keeps a working tree's state in: that of the tree, and the one it has in common with others.
+pub fn git_folders(root: &Path) -> Vec<PathBuf> {
+    let git = root.join(".git");
+    let folder = match first_line(&git) {
+        Some(line) => line.strip_prefix("gitdir: ").map(|named| root.join(named)),
+        None => Some(git),
+    };
+    let Some(folder) = folder.and_then(|folder| folder.canonicalize().ok()) else {
+        return Vec::new();
+    };
+    let common = first_line(&folder.join("commondir"))
+        .and_then(|common| folder.join(common).canonicalize().ok());
+    std::iter::once(folder).chain(common).collect()
+}
+
 fn packed(common: &Path, name: &str) -> Option<String> {
     let text = read_text(&common.join("packed-refs"), limits::PACKED_REFS_BYTES)?;
     let found = text.lines().find_map(|line| {

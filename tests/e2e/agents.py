@@ -179,6 +179,7 @@ def main():
     parser.add_argument("--lab", default=os.path.join(TOP, "../shared/lab"))
     parser.add_argument("--agent", action="append")
     parser.add_argument("--case", action="append")
+    parser.add_argument("--lock", default="auto", choices=["auto", "namespace", "landlock", "none"])
     parser.add_argument("--screen-only", action="store_true", help="without the agent's own record beside the screen")
     args = parser.parse_args()
     args.bin, args.lab = os.path.abspath(args.bin), os.path.abspath(args.lab)
@@ -194,10 +195,10 @@ def main():
         os.environ[agent.upper() + "_BIN"] = program
         os.environ["PATH"] = os.path.dirname(os.path.abspath(program)) + os.pathsep + os.environ["PATH"]
         lab_dir = tempfile.mkdtemp(prefix="lab-e2e-")
-        args.config = []
-        if args.screen_only:
-            args.config = ["--config", os.path.join(lab_dir, "config.toml")]
-            with open(args.config[1], "w") as file:
+        args.config = ["--config", os.path.join(lab_dir, "config.toml")]
+        with open(args.config[1], "w") as file:
+            file.write('[pair]\nlock = "%s"\nrequire_confinement = %s\n' % (args.lock, "false" if args.lock == "none" else "true"))
+            if args.screen_only:
                 file.write('[harness.%s]\nchannel = "none"\n' % agent)
         todo = {name: case for name, case in cases(agent, lab_dir + "/repo").items() if not args.case or name in args.case}
         for name, (turns, message, status) in todo.items():

@@ -226,7 +226,7 @@ fn the_terminal_s_name_does_not_matter() -> Outcome {
 
 fn inside_of_another_agent_its_variables_do_not_reach_the_peer() -> Outcome {
     let world = World::new()?;
-    let seen = world.path("seen");
+    let seen = world.path("channel/seen");
     let script = format!(
         "env > '{}'\nexec '{PROGRAM}' demo-agent --style claude",
         seen.display()
@@ -242,6 +242,7 @@ fn inside_of_another_agent_its_variables_do_not_reach_the_peer() -> Outcome {
         .env("CLAUDE_CODE_ENTRYPOINT", "cli")
         .env("TMUX", "/tmp/x")
         .env("GIT_DIR", "/elsewhere")
+        .env("SSH_AUTH_SOCK", "/elsewhere")
         .env("LD_PRELOAD", "")
         .env("BASH_ENV", "/evil")
         .env("NO_COLOR", "1")
@@ -256,6 +257,7 @@ fn inside_of_another_agent_its_variables_do_not_reach_the_peer() -> Outcome {
         "CLAUDE_CODE_ENTRYPOINT",
         "TMUX",
         "GIT_DIR",
+        "SSH_AUTH_SOCK",
         "BASH_ENV",
         "NO_COLOR",
         "COLUMNS",
@@ -270,7 +272,7 @@ fn inside_of_another_agent_its_variables_do_not_reach_the_peer() -> Outcome {
     assert!(seen.contains("KEPT=yes\n") && seen.contains("TERM=xterm-256color\n"));
     let record = world.record()?;
     let receipt = record.rounds().pop().ok_or("no receipt")?;
-    for name in ["CLAUDECODE", "TMUX", "GIT_DIR"] {
+    for name in ["CLAUDECODE", "TMUX", "GIT_DIR", "SSH_AUTH_SOCK"] {
         assert!(
             receipt.scrubbed.iter().any(|scrubbed| scrubbed == name),
             "{:?}",
@@ -282,7 +284,7 @@ fn inside_of_another_agent_its_variables_do_not_reach_the_peer() -> Outcome {
 
 fn an_agent_of_the_repository_is_never_started() -> Outcome {
     let world = World::new()?;
-    let touched = world.path("touched");
+    let touched = world.path("channel/touched");
     let script = format!("touch '{}'\nexec '{PROGRAM}' demo-agent", touched.display());
     for name in ["repo/bin/codex", "repo/codex", "repo/bin/node"] {
         world.program(name, &script)?;
@@ -320,7 +322,7 @@ fn an_agent_of_the_repository_is_never_started() -> Outcome {
 
 fn nothing_of_the_repository_runs_beside_the_agent_either() -> Outcome {
     let world = World::new()?;
-    let touched = world.path("touched");
+    let touched = world.path("channel/touched");
     world.program("repo/bin/runner", &format!("touch '{}'", touched.display()))?;
     let script = format!(
         "if test \"$2\" = --version; then echo 'agent 1.2.3'; exit; fi\n\

@@ -208,7 +208,7 @@ impl World {
 
     /// What was typed at the agent's dialog.
     pub(crate) fn typed(&self) -> Result<String, Fault> {
-        match fs::read_to_string(self.path("typed")) {
+        match fs::read_to_string(self.path("channel/typed")) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
             read => Ok(read.unwrap_or_default()),
         }
@@ -381,10 +381,13 @@ impl Peer {
             "peer_args = []".to_owned(),
             "submits = false".to_owned(),
             "channel = \"none\"".to_owned(),
+            "lock_args = { namespace = [], landlock = [], none = [] }".to_owned(),
+            // It writes down what it was asked.
+            format!("writable = [{:?}]", channel.display().to_string()),
             format!(
                 "peer_env = {{ CODRIVER_DEMO_CHANNEL = {:?}, CODRIVER_DEMO_LOG = {:?} }}",
                 channel.display().to_string(),
-                world.path("typed").display().to_string()
+                channel.join("typed").display().to_string()
             ),
         ];
         // What the caller sets stands in the place of it.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::app::{Ended, Role};
 use crate::config::{Profile, Seat, Settings};
+use crate::confine::Lock;
 use crate::flow::channel::Ear;
 use crate::flow::config::Workplace;
 use crate::flow::failure::Failure;
@@ -33,6 +34,8 @@ pub(super) struct Grounds<'a> {
     pub session: Option<&'a Path>,
     /// The console's socket, where there is one.
     pub socket: Option<PathBuf>,
+    /// What keeps the peer from writing.
+    pub lock: Lock,
 }
 
 /// A child that was started, and what is known of its launch.
@@ -102,6 +105,8 @@ impl Child {
             grounds.place,
             grounds.session,
             grounds.socket.as_deref(),
+            grounds.lock,
+            grounds.settings,
         )?;
         let finder = Finder {
             role: role.word(),
@@ -111,7 +116,7 @@ impl Child {
         };
         let program = finder.find(&launch)?;
         let pty = Pty::spawn(pty::Launch {
-            argv: launch.argv.clone(),
+            argv: launch.words(&program),
             env: launch.env.clone(),
             cwd: launch.folder.clone(),
             size: (size.cols, size.rows),

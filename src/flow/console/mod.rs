@@ -25,6 +25,7 @@ use self::counter::next_client;
 use self::state::Inner;
 use super::bridge::Incoming;
 use super::config::{self, Workplace};
+use super::confine;
 use super::failure::{Failure, shown};
 use super::peer;
 use crate::app::input::{Code, Decoder, Input, Key, Mods, encode_paste};
@@ -117,6 +118,7 @@ async fn open(
     draw: &mut dyn Draw,
     conductor: Option<Conductor>,
 ) -> Result<(), Failure> {
+    let confinement = confine::find(&peer, settings, place, options)?;
     let mouse = flag(settings, "ui.mouse").unwrap_or(true);
     let mut outer = Outer::open(mouse).map_err(|error| match error {
         OuterError::Broken(_) => Failure::of(Exit::Error, &error),
@@ -138,7 +140,7 @@ async fn open(
             Some("never") => Alerts::Never,
             _ => Alerts::Away,
         },
-        confined: "none".to_owned(),
+        confined: confinement.lock.word().to_owned(),
         hint: is_first_start(),
         terminal: terminal(settings, place)?,
         reader: flag(settings, "ui.screen_reader").unwrap_or(false),
@@ -149,6 +151,10 @@ async fn open(
     let app = App::open(opening);
     let mut inner = Inner::open(app, outer, settings, place, options);
     inner.conductor = conductor;
+    inner.lock = confinement.lock;
+    if let Some(warning) = confinement.warning() {
+        inner.app.say(warning, true);
+    }
     inner.run(Outside { signals, resizes }, draw).await;
     inner.close().await;
     Ok(())

@@ -128,6 +128,7 @@ impl Inner<'_> {
         });
         let (number, tell) = (self.asked, self.tell.clone());
         let (settings, place) = (self.settings.clone(), self.place.clone());
+        let options = self.options.clone();
         let session = self.recorder.folder().map(std::path::Path::to_path_buf);
         let dir = self.worktree();
         let timeout = runners::time(self.options.timeout);
@@ -158,6 +159,7 @@ impl Inner<'_> {
                         settings: &settings,
                         place: &place,
                         session: session.as_deref(),
+                        options: &options,
                     };
                     runners::run(&errand, stop).await
                 }
@@ -195,11 +197,11 @@ impl Inner<'_> {
             return;
         };
         let over = |result: Result<_, Failure>| Next::Over(Box::new(result));
-        let broken = match ran.map(|ran| (ran.result, (ran.launch, ran.scrubbed))) {
+        let broken = match ran.map(|ran| (ran.result, ran.start)) {
             Err(failure) => return self.go_on(over(Err(failure))),
-            Ok((Ok(answer), launch)) => {
+            Ok((Ok(answer), start)) => {
                 let asked = away.plan.asked.name();
-                let round = talk.answered_elsewhere(sent, asked, &answer, launch, after, &mut desk);
+                let round = talk.answered_elsewhere(sent, asked, &answer, start, after, &mut desk);
                 return self.go_on(over(Ok(round)));
             }
             Ok((Err(broken), _)) => broken,

@@ -13,6 +13,7 @@ use crate::app::event::Branch;
 use crate::app::{App, Ended, Event, Role};
 use crate::cli::Options;
 use crate::config::Settings;
+use crate::confine::Lock;
 use crate::flow::channel::Ear;
 use crate::flow::compose::Ask;
 use crate::flow::config::Workplace;
@@ -139,6 +140,8 @@ pub(super) struct Inner<'a> {
     pub waits_for: Option<Duration>,
     /// Plays the demo.
     pub conductor: Option<Conductor>,
+    /// What keeps the peer from writing.
+    pub lock: Lock,
     /// The keyboard flags and mouse mode the outer terminal has.
     pub outer_modes: (u8, u8, bool),
 }
@@ -198,6 +201,7 @@ impl<'a> Inner<'a> {
             service,
             waits_for: None,
             conductor: None,
+            lock: Lock::None,
             outer_modes: (KEY_FLAGS, 1, false),
         };
         if let Err(error) = state {
@@ -249,6 +253,7 @@ impl<'a> Inner<'a> {
                 .listener
                 .as_ref()
                 .map(|listener| listener.path().to_path_buf()),
+            lock: self.lock,
         };
         let started = Child::start(
             role,

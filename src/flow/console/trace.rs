@@ -70,6 +70,7 @@ fn of_event(event: &Event<'_>, types: bool) -> Option<Trace> {
         Event::Exited(role, _) => of_pane("exited", *role),
         Event::Version(role, _) => of_pane("version", *role),
         Event::Turn(turn) => plain(turn.stage),
+        Event::Elsewhere(..) => plain("elsewhere"),
         Event::Heard(_) => plain("channel"),
         Event::Answered(_) => plain("answered"),
         Event::Unanswered(_) => plain("unanswered"),

@@ -15,6 +15,7 @@ use self::compose::Composed;
 use self::keeper::{Closed, Keeper, Placed};
 use self::ways::Said;
 use super::config::{self, Workplace};
+use super::confine;
 use super::failure::{Failure, shown};
 use super::peer;
 use super::round::Session;
@@ -79,7 +80,8 @@ pub async fn run(wish: &Wish, place: &Workplace, options: &Options) -> Result<Ou
     }
     let profile = peer::profile(&settings, &settings.peer.value)?;
     let mut signals = Signals::listen().map_err(|error| Failure::of(Exit::Error, &error))?;
-    let mut session = Session::open(&settings, profile, place, options);
+    let confinement = confine::find(&profile, &settings, place, options)?;
+    let mut session = Session::open(&settings, profile, place, options, confinement);
     session.pass_on_warnings();
     let mut call = Call {
         wish,

@@ -82,6 +82,7 @@ async fn runner(
         settings: session.settings,
         place: session.place,
         session: folder.as_deref(),
+        options: session.options,
     };
     let stop = async {
         signals.next().await;
