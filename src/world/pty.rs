@@ -634,7 +634,14 @@ fn start(mut command: Command, tty: OwnedFd) -> io::Result<Child> {
         .stdin(Stdio::from(tty.try_clone()?))
         .stdout(Stdio::from(tty.try_clone()?))
         .stderr(Stdio::from(tty));
-    let lead_session = || {
+    let parent = rustix::process::getpid();
+    let lead_session = move || {
+        // Also when this program is killed its children are to know; whoever keeps an agent ends it then.
+        #[cfg(target_os = "linux")]
+        rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+        if rustix::process::getppid() != Some(parent) {
+            return Err(io::Error::from(io::ErrorKind::NotFound));
+        }
         rustix::process::setsid()?;
         rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
         Ok(())
@@ -643,7 +650,7 @@ fn start(mut command: Command, tty: OwnedFd) -> io::Result<Child> {
         unsafe_code,
         reason = "no safe call gives a child a session and a terminal"
     )]
-    // SAFETY: between fork and exec it makes two system calls, and neither allocates nor takes a lock.
+    // SAFETY: between fork and exec it makes a few system calls, and none of them allocates or takes a lock.
     unsafe {
         command.pre_exec(lead_session);
     }

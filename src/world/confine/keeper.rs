@@ -72,7 +72,9 @@ impl Ended {
                 if let Ok(signal) = signal {
                     let mut set = SigSet::empty();
                     set.add(signal);
-                    // Where it does not end this process, the shell's way to say it does.
+                    // Rust's own handler for a bad address steps aside at the first one. Where neither ends this
+                    // process, the shell's way to say it does.
+                    let _ = nix::sys::signal::raise(signal);
                     let _ = nix::sys::signal::raise(signal);
                     let _ = set.thread_unblock();
                 }
@@ -184,13 +186,15 @@ impl Signals {
             if let Some(ended) = reap(child).map_err(ConfineError::Wait)? {
                 return Ok(ended);
             }
-            if system::getppid() != self.parent {
+            let number = match self.listened.read_signal() {
+                Ok(signal) => signal.map(|signal| signal.ssi_signo),
+                Err(nix::errno::Errno::EINTR) => None,
+                Err(error) => return Err(ConfineError::Wait(error.into())),
+            };
+            let is_told = number == Some(Signal::TERM.as_raw().unsigned_abs());
+            if is_told && system::getppid() != self.parent {
                 end();
                 return Ok(Ended::Signal(Signal::KILL.as_raw()));
-            }
-            match self.listened.read_signal() {
-                Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-                Err(error) => return Err(ConfineError::Wait(error.into())),
             }
         }
     }

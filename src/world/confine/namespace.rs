@@ -283,8 +283,14 @@ impl Builder<'_> {
         empty: &Path,
         kept: &[(PathBuf, File)],
     ) -> Result<(), ConfineError> {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         if !path.is_dir() {
-            return bind(empty, path);
+            return match mount::mount_bind(empty, path) {
+                // A socket that is gone by now leads nowhere.
+                Err(Errno::NOENT) => Ok(()),
+                Err(error) => Err(uncovered(path, error)),
+                Ok(()) => make_read_only(path, flags),
+            };
         }
         let inside: Vec<_> = kept
             .iter()
@@ -304,10 +310,7 @@ impl Builder<'_> {
             let from = format!("/proc/self/fd/{}", held.as_raw_fd());
             bind(Path::new(&from), kept)?;
         }
-        make_read_only(
-            path,
-            MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC,
-        )
+        make_read_only(path, flags)
     }
 
     /// Sees for itself that nothing is open but what is to be.
@@ -349,7 +352,11 @@ fn memory(at: &Path, mode: u32) -> Result<(), ConfineError> {
     let options = std::ffi::CString::new(format!("mode={mode:o}")).unwrap_or_default();
     let flags = MountFlags::NOSUID;
     mount::mount("tmpfs", at, "tmpfs", flags, options.as_c_str())
-        .map_err(|error| ConfineError::lock(format!("`{}` cannot be covered", names(at)), error))
+        .map_err(|error| uncovered(at, error))
+}
+
+fn uncovered(path: &Path, error: Errno) -> ConfineError {
+    ConfineError::lock(format!("`{}` cannot be covered", names(path)), error)
 }
 
 fn make_folder(path: &Path, mode: u32) -> Result<(), ConfineError> {
