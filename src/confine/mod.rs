@@ -26,6 +26,13 @@ pub struct Place {
     pub is_there: bool,
 }
 
+impl Place {
+    /// Whether a folder is meant where nothing is there: a name with an ending is a file's, which is never made.
+    pub fn is_folder(&self) -> bool {
+        self.path.extension().is_none()
+    }
+}
+
 /// What a peer may write and read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {

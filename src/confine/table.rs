@@ -49,7 +49,7 @@ fn row(word: &str, place: &Place) -> (String, String, String) {
     let mut why = place.why.clone();
     if !place.is_there {
         why.push_str(match word {
-            "write" => ", made when needed",
+            "write" if place.is_folder() => ", made when needed",
             _ => ", not there",
         });
     }

@@ -77,6 +77,15 @@ pub fn find(
     ))
 }
 
+/// The locks of this system, best first.
+pub fn locks() -> &'static [Lock] {
+    if cfg!(target_os = "macos") {
+        &[Lock::SandboxExec]
+    } else {
+        &LOCKS
+    }
+}
+
 fn best(locks: &[Lock], profile: &Profile, settings: &Settings, place: &Workplace) -> Confinement {
     if cfg!(target_os = "macos") {
         return Confinement {
@@ -109,6 +118,9 @@ pub fn attempt(
     settings: &Settings,
     place: &Workplace,
 ) -> Result<(), String> {
+    if lock == Lock::SandboxExec {
+        return Err("its text was never proven on a Mac; it is used all the same".to_owned());
+    }
     let told = |error: io::Error| error.to_string();
     let base = tempfile::Builder::new()
         .prefix("codriver-")
@@ -167,8 +179,7 @@ impl Cell {
             }
         }
         for missing in policy.writable.iter_mut().filter(|place| !place.is_there) {
-            // A name with an ending is a file's, and nothing is put in its place.
-            if missing.path.extension().is_none() {
+            if missing.is_folder() {
                 missing.is_there = files::make_folder(&missing.path).is_ok();
             }
         }

@@ -9,10 +9,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::config::{Printed, Workplace, read};
+use super::confine;
 use crate::cli::Options;
 use crate::config::{
-    Diagnostic, Faults, Layers, Profile, bundled_profile, bundled_profiles, load, outside_path,
+    Diagnostic, Faults, Layers, Profile, Settings, bundled_profile, bundled_profiles, load,
+    outside_path,
 };
+use crate::confine::{Lock, Policy};
 use crate::world::command::{Order, run as run_command};
 use crate::world::folder::{Folder, look};
 use crate::world::terminal::{self, Streams};
@@ -126,10 +129,29 @@ pub struct Facts {
     pub diagnostics: Vec<Diagnostic>,
     /// Name, path and state of codriver's own folders.
     pub folders: Vec<(&'static str, Option<(PathBuf, Folder)>)>,
+    /// What keeps the peer from writing; none where the settings cannot be read.
+    pub confinement: Option<Confined>,
     /// The terminal.
     pub terminal: Terminal,
     /// The root of the repository being worked on.
     pub root: Option<PathBuf>,
+}
+
+/// What keeps the peer from writing here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confined {
+    /// The peer's harness.
+    pub peer: String,
+    /// The locks of this system, best first, and why one cannot be had.
+    pub locks: Vec<(Lock, Result<(), String>)>,
+    /// The one a peer gets now.
+    pub used: Lock,
+    /// Whether a peer without one is refused.
+    pub required: bool,
+    /// What the peer may write and read.
+    pub policy: Policy,
+    /// The variables it does not get.
+    pub scrubbed: Vec<String>,
 }
 
 /// The terminal this runs in.
@@ -172,17 +194,19 @@ pub fn run(place: &Workplace, options: &Options) -> Printed {
 
 fn gather(place: &Workplace, options: &Options) -> Facts {
     let layers = read(place, options);
-    let (profiles, diagnostics, faults) = match load(&layers) {
+    let (profiles, diagnostics, faults, confinement) = match load(&layers) {
         Ok(settings) => (
             settings.profiles().cloned().collect(),
-            settings.diagnostics,
+            settings.diagnostics.clone(),
             Faults(Vec::new()),
+            confined(&settings, place, options),
         ),
         // Only here: the report of a faulty file is still worth reading, and nothing is started from it.
         Err(faults) => (
             bundled_profiles().map(bundled_profile).collect::<Vec<_>>(),
             Vec::new(),
             faults,
+            None,
         ),
     };
     let path = environment::variable("PATH");
@@ -255,6 +279,7 @@ fn gather(place: &Workplace, options: &Options) -> Facts {
             )
         })
         .to_vec(),
+        confinement,
         terminal: Terminal {
             term: text_variable("TERM"),
             colorterm: text_variable("COLORTERM"),
@@ -264,6 +289,25 @@ fn gather(place: &Workplace, options: &Options) -> Facts {
         },
         root: place.root.clone(),
     }
+}
+
+/// Tries each lock as the peer would be shut in by it.
+fn confined(settings: &Settings, place: &Workplace, options: &Options) -> Option<Confined> {
+    let profile = settings.profile(&settings.peer.value)?;
+    let locks: Vec<_> = confine::locks()
+        .iter()
+        .map(|lock| (*lock, confine::attempt(*lock, profile, settings, place)))
+        .collect();
+    // The same choice a round makes, which a refusal ends.
+    let used = confine::find(profile, settings, place, options).map_or(Lock::None, |it| it.lock);
+    Some(Confined {
+        peer: profile.name.clone(),
+        locks,
+        used,
+        required: settings.require_confinement.value,
+        policy: confine::policy_of(profile, settings, place, None),
+        scrubbed: confine::scrubbed(profile),
+    })
 }
 
 fn text_variable(name: &str) -> Option<String> {

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Facts, Presence, Standing, Terminal, standing};
+use super::{Confined, Facts, Presence, Standing, Terminal, standing};
 use crate::config::Profile;
+use crate::confine::{self, Lock, table};
 use crate::flow::config::{diagnostics_json, faults_json, files_json, files_of, state_of};
 use crate::world::folder::Folder;
 use crate::{limits, plain};
@@ -67,6 +68,15 @@ pub(super) fn text(facts: &Facts) -> String {
             ),
             None => format!("  {name:<13} none: set HOME"),
         });
+    }
+    if let Some(confined) = &facts.confinement {
+        line(format!(
+            "\nConfinement of the peer ({})",
+            shown(&confined.peer)
+        ));
+        for words in confinement_words(confined) {
+            line(format!("  {words}"));
+        }
     }
     line("\nTerminal".to_owned());
     for words in terminal_words(&facts.terminal) {
@@ -146,6 +156,30 @@ fn folder_words(folder: Folder) -> &'static str {
     }
 }
 
+fn confinement_words(confined: &Confined) -> Vec<String> {
+    let mut words: Vec<String> = confined
+        .locks
+        .iter()
+        .map(|(lock, tried)| {
+            let state = match tried {
+                Ok(()) => "can be had".to_owned(),
+                Err(why) => shown(why),
+            };
+            format!("{:<13} {state}", lock.word())
+        })
+        .collect();
+    let required = match (confined.required, confined.used) {
+        (true, Lock::None) => "; required, so no peer is started",
+        (true, _) => "; required",
+        (false, Lock::None) => "; the agent's own switches alone keep it from writing",
+        (false, _) => "",
+    };
+    words.push(format!("{:<13} {}{required}", "used", confined.used.word()));
+    let table = table(&confined.policy, &confined.scrubbed);
+    words.extend(table.lines().map(str::to_owned));
+    words
+}
+
 fn terminal_words(terminal: &Terminal) -> Vec<String> {
     let term = terminal.term.as_deref().unwrap_or("not set");
     let size = match terminal.size {
@@ -219,6 +253,7 @@ pub(super) fn json(facts: &Facts) -> Value {
             "diagnostics": diagnostics_json(&facts.diagnostics),
         },
         "folders": folders,
+        "confinement": facts.confinement.as_ref().map(confinement_json),
         "terminal": {
             "term": terminal.term,
             "cols": terminal.size.map(|(cols, _)| cols),
@@ -232,6 +267,41 @@ pub(super) fn json(facts: &Facts) -> Value {
         "git": presence_json(&facts.git),
         "repository": facts.root.as_ref().map(|root| root.to_string_lossy()),
         "relative_path_entries": facts.relative,
+    })
+}
+
+fn confinement_json(confined: &Confined) -> Value {
+    let places = |places: &[confine::Place]| -> Value {
+        let place = |place: &confine::Place| {
+            json!({
+                "path": place.path.to_string_lossy(),
+                "why": place.why,
+                "there": place.is_there,
+            })
+        };
+        places.iter().map(place).collect()
+    };
+    let locks: Value = confined
+        .locks
+        .iter()
+        .map(|(lock, tried)| {
+            json!({
+                "lock": lock.word(),
+                "available": tried.is_ok(),
+                "detail": tried.as_ref().err().map(|why| shown(why)),
+            })
+        })
+        .collect();
+    json!({
+        "peer": confined.peer,
+        "used": confined.used.word(),
+        "required": confined.required,
+        "locks": locks,
+        "writable": places(&confined.policy.writable),
+        "unreadable": places(&confined.policy.unreadable),
+        "sealed": places(&confined.policy.sealed),
+        "unset": confined.scrubbed,
+        "remarks": confined.policy.remarks,
     })
 }
 
@@ -347,6 +417,17 @@ mod tests {
                 ("state", Some(("/s".into(), Folder::Closed))),
                 ("runtime", None),
             ],
+            confinement: Some(Confined {
+                peer: "codex".to_owned(),
+                locks: vec![
+                    (Lock::Namespace, Err("refused here".to_owned())),
+                    (Lock::Landlock, Ok(())),
+                ],
+                used: Lock::Landlock,
+                required: true,
+                policy: confine::Policy::default(),
+                scrubbed: vec!["TMUX".to_owned()],
+            }),
             terminal: no_terminal(),
             root: None,
         };
@@ -359,6 +440,7 @@ mod tests {
             "  note: a note\n",
             "  state         /s (cannot be written: nothing is recorded there)\n",
             "  runtime       none: set HOME\n",
+            "\nConfinement of the peer (codex)\n  namespace     refused here\n  landlock      can be had\n  used          landlock; required\n  read     everything else\n  unset    TMUX\n",
             "  TERM not set, no size, no colours\n  no terminal on standard input\n",
             "  git           `git` is not on the search path; `--diff` needs it\n",
             "  PATH          relative folders in PATH are never searched: `.`\n",
@@ -374,6 +456,8 @@ mod tests {
             value["config"]["files"][0]["layer"],
             Layer::Machine.as_str()
         );
+        assert_eq!(value["confinement"]["locks"][1]["available"], true);
+        assert_eq!(value["confinement"]["used"], "landlock");
         assert_eq!(value["folders"]["state"]["state"], "closed");
         assert_eq!(value["terminal"]["colors"], 0);
     }
