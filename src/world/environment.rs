@@ -20,7 +20,16 @@ static OWN_PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
 /// The program of codriver: the file this process runs from, unless it was named.
 pub fn own_program() -> io::Result<PathBuf> {
-    OWN_PROGRAM.get().cloned().map_or_else(env::current_exe, Ok)
+    if let Some(named) = OWN_PROGRAM.get() {
+        return Ok(named.clone());
+    }
+    let own = env::current_exe()?;
+    let held = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
+    // A newer version may have taken its place; the one that runs can still be started by this name.
+    match own.exists() || !held.exists() {
+        true => Ok(own),
+        false => Ok(held),
+    }
 }
 
 /// Names codriver's program for a process that is another one, a test for example: codriver starts itself to shut a
