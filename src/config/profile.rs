@@ -125,6 +125,10 @@ pub struct Profile {
     /// Files the agent writes at its first start, with their text: written where they are missing for a confined peer,
     /// which may not write them itself.
     pub made_files: BTreeMap<String, String>,
+    /// Folders of the person whose entries a confined peer finds, by links, in a folder of the scratch folder.
+    #[schemars(extend("additionalProperties" = { "type": "string", "format": "clean-path" }))]
+    #[schemars(extend("propertyNames" = { "pattern": "^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*$" }))]
+    pub linked_folders: BTreeMap<String, String>,
     /// How the screen is read.
     pub screen: ScreenRules,
 }
@@ -170,7 +174,8 @@ pub enum PeerFolder {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Proven {
-    /// The part: `launch`, `read-only`, `submit`, `reset`, `state`, `screen`, `dialogs` or `channel`.
+    /// The part: `launch`, `read-only`, `submit`, `reset`, `state`, `screen`, `dialogs`,
+    /// `channel`, or a lock it starts and works under, `namespace` and `landlock`.
     pub part: String,
     /// The agent's version.
     pub version: String,

@@ -44,6 +44,8 @@ pub struct Policy {
     pub sealed: Vec<Place>,
     /// Files that are to be there, closed, with their text.
     pub made: Vec<(PathBuf, String)>,
+    /// Folders in the scratch folder, each with the one whose entries are linked there.
+    pub linked: Vec<(String, PathBuf)>,
     /// Whether Landlock may lie on top of a namespace: not for an agent that makes a namespace of its own.
     pub layered: bool,
     /// What was asked for and is not done, and why.
@@ -153,6 +155,10 @@ pub fn policy(profile: &Profile, grounds: &Grounds<'_>) -> Policy {
     let made = profile.made_files.iter();
     policy.made = made
         .filter_map(|(written, text)| Some((grounds.resolve(written)?, text.clone())))
+        .collect();
+    let linked = profile.linked_folders.iter();
+    policy.linked = linked
+        .filter_map(|(name, written)| Some((name.clone(), grounds.resolve(written)?)))
         .collect();
     unreadable(profile, grounds, &mut policy);
     sealed(grounds, &mut policy);

@@ -178,6 +178,10 @@ impl Cell {
                 let _ = files::write_new(file, text.as_bytes());
             }
         }
+        for (name, folder) in &policy.linked {
+            // A link that is missing costs the agent what it would have found there, and no more.
+            let _ = files::link_entries(folder, &scratch_of(&base).join(name));
+        }
         for missing in policy.writable.iter_mut().filter(|place| !place.is_there) {
             if missing.is_folder() {
                 missing.is_there = files::make_folder(&missing.path).is_ok();

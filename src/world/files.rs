@@ -118,6 +118,16 @@ pub fn link(target: &Path, link: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, link)
 }
 
+/// Links every entry of a folder into another one, which is made.
+pub fn link_entries(folder: &Path, into: &Path) -> io::Result<()> {
+    make_folder(into)?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        link(&entry.path(), &into.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
 /// Reads a text file of at most 1 MiB; none when it is not there.
 pub fn read_text(path: &Path) -> io::Result<Option<String>> {
     const BYTES: u64 = 1024 * 1024;

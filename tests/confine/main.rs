@@ -22,6 +22,7 @@ macro_rules! tests {
     };
 }
 
+mod choice;
 mod hygiene;
 mod native;
 mod shell;
@@ -38,6 +39,6 @@ fn main() -> ExitCode {
     }
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(4);
-    let tests = [writing::all(), work::all(), hygiene::all()];
+    let tests = [choice::all(), writing::all(), work::all(), hygiene::all()];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit_code()
 }
