@@ -125,6 +125,8 @@ pub struct Profile {
     /// Files the agent writes at its first start, with their text: written where they are missing for a confined peer,
     /// which may not write them itself.
     pub made_files: BTreeMap<String, String>,
+    /// Folders the agent makes where they are missing, `{uid}` the person's number: made for a confined peer.
+    pub made_folders: Vec<String>,
     /// Folders of the person whose entries a confined peer finds, by links, in a folder of the scratch folder.
     #[schemars(extend("additionalProperties" = { "type": "string", "format": "clean-path" }))]
     #[schemars(extend("propertyNames" = { "pattern": "^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*$" }))]

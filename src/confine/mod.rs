@@ -44,6 +44,8 @@ pub struct Policy {
     pub sealed: Vec<Place>,
     /// Files that are to be there, closed, with their text.
     pub made: Vec<(PathBuf, String)>,
+    /// Folders that are to be there, closed.
+    pub made_folders: Vec<PathBuf>,
     /// Folders in the scratch folder, each with the one whose entries are linked there.
     pub linked: Vec<(String, PathBuf)>,
     /// Whether Landlock may lie on top of a namespace: not for an agent that makes a namespace of its own.
@@ -155,6 +157,10 @@ pub fn policy(profile: &Profile, grounds: &Grounds<'_>) -> Policy {
     let made = profile.made_files.iter();
     policy.made = made
         .filter_map(|(written, text)| Some((grounds.resolve(written)?, text.clone())))
+        .collect();
+    let folders = profile.made_folders.iter();
+    policy.made_folders = folders
+        .filter_map(|written| grounds.resolve(&written.replace("{uid}", &grounds.user.to_string())))
         .collect();
     let linked = profile.linked_folders.iter();
     policy.linked = linked

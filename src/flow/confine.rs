@@ -178,6 +178,10 @@ impl Cell {
                 let _ = files::write_new(file, text.as_bytes());
             }
         }
+        for folder in &policy.made_folders {
+            // Where it cannot be made here either, the agent tells.
+            let _ = files::make_folder(folder);
+        }
         for (name, folder) in &policy.linked {
             // A link that is missing costs the agent what it would have found there, and no more.
             let _ = files::link_entries(folder, &scratch_of(&base).join(name));

@@ -98,6 +98,12 @@ def watch(out, command):
         if not os.path.exists(path):
             with open(path, "w") as file:
                 file.write("{}\n" if name.endswith("json") else "")
+    if command[0] == "--projects":
+        command = command[1:]
+        for name, text in PROJECTS.items():
+            os.makedirs(os.path.join(repo, os.path.dirname(name)), exist_ok=True)
+            with open(os.path.join(repo, name), "w") as file:
+                file.write(text)
     roots = [repo] + [os.path.join(home, name) for name in LOADED] + [os.path.join(home, ".config/opencode/plugins"), os.path.join(home, ".claude/commands")]
     before = fingerprint(roots)
     status = subprocess.call(command)
@@ -142,6 +148,75 @@ def run(args, agent, lock, is_open, lab_dir):
     return "changed: %s" % changed[:8] if changed or result["tree"]["moved"] is not False else None
 
 
+PROJECTS = {
+    "c/Cargo.toml": '[package]\nname = "small"\nversion = "0.1.0"\nedition = "2021"\n',
+    "c/Cargo.lock": 'version = 3\n\n[[package]]\nname = "small"\nversion = "0.1.0"\n',
+    "c/src/lib.rs": "#[test]\nfn adds() {}\n",
+    "p/test_small.py": "def test_adds(tmp_path):\n    (tmp_path / 'x').write_text('y')\n",
+    "n/package.json": '{"name":"small","version":"1.0.0","scripts":{"test":"node --test"}}\n',
+    "n/small.test.js": "require('node:test')('adds', () => {});\n",
+}
+
+
+def tools_of_the_trade():
+    """Commands a reviewer runs, by the program each needs, and what it shows when it worked. A login shell has a path of its own."""
+    for program, line, shown in (("git", "git status --short", "?? c/"), ("git", "git log --oneline | head -n 3; git diff | cat; echo seen", "seen"),
+                                 ("cargo", "cd c; %s test --offline --locked", "1 passed"), ("python3", "cd p; %s -m pytest -q", "1 passed"),
+                                 ("npm", "cd n; npm test", "pass 1"), ("sh", "echo x > $TMPDIR/x; cat $TMPDIR/x; echo y > y || echo refused", "refused")):
+        path = shutil.which(program)
+        if program == "python3" and path and subprocess.run([path, "-m", "pytest", "--version"], capture_output=True).returncode:
+            path = None
+        if not path:
+            print("skipped: no %s to run tests with" % program)
+            continue
+        if program == "python3":
+            path = subprocess.run([path, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True).stdout.strip()
+        yield (line % path if "%s" in line else line), shown
+
+
+def work(args, lock, lab_dir):
+    """What codex runs works, tests included: the one of the three that runs commands as shipped."""
+    repo = os.path.join(lab_dir, "repo")
+    todo = list(tools_of_the_trade())
+    tools = [["exec", "text(await tools.exec_command({cmd: %s, yield_time_ms: 60000}));" % json.dumps("cd %s; %s" % (repo, line))] for line, _ in todo]
+    replies, config, out = (os.path.join(lab_dir, name) for name in ("replies.json", "config.toml", "changed.json"))
+    with open(replies, "w") as file:
+        json.dump([BRIEF, {"match": None, "text": SHORT, "tools": tools}], file)
+    with open(config, "w") as file:
+        file.write('[pair]\nlock = "%s"\nrequire_confinement = true\n' % lock)
+    command = [sys.executable, os.path.join(args.lab, "with_fake.py"), "codex", "--replies", replies, "--port", str(free_port()), "--",
+               sys.executable, os.path.abspath(__file__), "--watch", out, "--projects",
+               args.bin, "--config", config, "--headless", "--json", "--peer", "codex", "--timeout", "250s", "discuss", "Please review."]
+    home = os.path.expanduser("~")
+    env = dict(os.environ, LAB_DIR=lab_dir, PYTHONDONTWRITEBYTECODE="1")
+    env.setdefault("CARGO_HOME", home + "/.cargo")
+    env.setdefault("RUSTUP_HOME", home + "/.rustup")
+    got = subprocess.run(command, cwd=args.lab, env=env, capture_output=True, text=True, timeout=400)
+    if got.returncode != 10:
+        return "exit %d in place of 10: %s" % (got.returncode, (got.stdout + got.stderr)[-900:])
+    with open(out) as file:
+        changed = json.load(file)
+    if changed:
+        return "changed: %s" % changed[:8]
+    with open(os.path.join(lab_dir, "codex.requests.jsonl")) as file:
+        answers = outputs(json.loads(file.read().splitlines()[-1]))
+    for (line, shown), answer in zip(todo, answers[-len(todo):]):
+        if shown not in answer:
+            return "`%s` shows no %r: %s" % (line, shown, answer[-600:])
+    return None
+
+
+def outputs(value):
+    """What the tools gave the model, in order."""
+    if isinstance(value, list):
+        return [one for part in value for one in outputs(part)]
+    if not isinstance(value, dict):
+        return []
+    if str(value.get("type", "")).endswith("call_output"):
+        return [json.dumps(value.get("output"))]
+    return outputs(list(value.values()))
+
+
 def main():
     if sys.argv[1:2] == ["--watch"]:
         return watch(sys.argv[2], sys.argv[3:])
@@ -171,15 +246,16 @@ def main():
         os.environ[agent.upper() + "_BIN"] = program
         os.environ["PATH"] = os.path.dirname(os.path.abspath(program)) + os.pathsep + os.environ["PATH"]
         for lock in locks:
-            for is_open in [True] if lock == "none" else [False, True]:
+            ways = ["wide open"] if lock == "none" else ["as shipped", "wide open"] + ["at work"] * (agent == "codex")
+            for way in ways:
                 lab_dir = tempfile.mkdtemp(prefix="lab-e2e-")
                 try:
-                    fault = run(args, agent, lock, is_open, lab_dir)
+                    fault = work(args, lock, lab_dir) if way == "at work" else run(args, agent, lock, way == "wide open", lab_dir)
                 except Exception as error:  # noqa: BLE001 - any failure is a finding
                     fault = repr(error)[:700]
                 shutil.rmtree(lab_dir, ignore_errors=True)
                 passed, failed = passed + (not fault), failed + bool(fault)
-                print("%-9s %-9s %-10s %s" % (agent, lock, "wide open" if is_open else "as shipped", fault or "ok"), flush=True)
+                print("%-9s %-9s %-10s %s" % (agent, lock, way, fault or "ok"), flush=True)
     if passed + failed:
         print("%d passed, %d failed" % (passed, failed))
     return 1 if failed else 0

@@ -16,6 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::thread::{self, CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
 
 pub use keeper::{Ended, keep, keep_inside};
@@ -121,7 +122,7 @@ pub fn enter(
     match lock {
         Lock::Namespace => namespace::run(walls, order, inner),
         Lock::Landlock => {
-            drop_privileges()?;
+            drop_privileges(CapabilitySet::empty())?;
             landlock::restrict(walls, landlock::Extent::Alone)?;
             filter::apply()?;
             keep(order)
@@ -130,14 +131,16 @@ pub fn enter(
     }
 }
 
-/// Gives up every capability for good: also a program of the superuser starts without.
-fn drop_privileges() -> Result<(), ConfineError> {
-    use rustix::thread::{self, CapabilitySet, CapabilitySets};
+/// Gives up every capability but `kept` for good: also a program of the superuser starts without.
+fn drop_privileges(kept: CapabilitySet) -> Result<(), ConfineError> {
     let failed =
         |error: rustix::io::Errno| ConfineError::lock("the privileges cannot be given up", error);
     thread::set_no_new_privs(true).map_err(failed)?;
     for bit in 0..64 {
         let capability = CapabilitySet::from_bits_retain(1 << bit);
+        if kept.contains(capability) {
+            continue;
+        }
         match thread::capability_is_in_bounding_set(capability) {
             Ok(true) => match thread::remove_capability_from_bounding_set(capability) {
                 // Without the privilege to change the set nothing in it can be had either: no new ones are given.
@@ -151,12 +154,12 @@ fn drop_privileges() -> Result<(), ConfineError> {
     }
     // Old systems have no such set.
     let _ = thread::clear_ambient_capability_set();
-    let none = CapabilitySets {
-        effective: CapabilitySet::empty(),
-        permitted: CapabilitySet::empty(),
+    let sets = CapabilitySets {
+        effective: kept,
+        permitted: kept,
         inheritable: CapabilitySet::empty(),
     };
-    thread::set_capabilities(None, none).map_err(failed)
+    thread::set_capabilities(None, sets).map_err(failed)
 }
 
 fn names(path: &Path) -> String {

@@ -16,6 +16,7 @@ use rustix::fs::StatVfsMountFlags;
 use rustix::io::Errno;
 use rustix::mount::{self, MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::process::{Signal, kill_process};
+use rustix::thread::CapabilitySet;
 
 use super::keeper::{self, Ended, Signals};
 use super::{ConfineError, Order, Walls, drop_privileges, landlock, names, outlet};
@@ -110,7 +111,7 @@ fn start(walls: &Walls, order: &Order, inner: &[&str]) -> Result<Ended, ConfineE
         }
     };
     // Nothing of this process is needed any more but its waiting.
-    drop_privileges()?;
+    drop_privileges(CapabilitySet::empty())?;
     let ended = signals.wait(child, || {
         // It is not reaped yet, so the number is still its own; with it all others end.
         let _ = kill_process(child, Signal::KILL);
@@ -146,7 +147,13 @@ fn shut(walls: &Walls) -> Result<(), ConfineError> {
             make_read_only(&path, flags)?;
         }
     }
-    drop_privileges()?;
+    // The superuser can make no namespace in this one without it. It gives a file capabilities, which count for nothing
+    // here, and only where it may be written.
+    let kept = match walls.layered {
+        true => CapabilitySet::empty(),
+        false => CapabilitySet::SETFCAP,
+    };
+    drop_privileges(kept)?;
     if walls.layered {
         // The namespace holds by itself; an old system has nothing to lay on top.
         let _ = landlock::restrict(walls, landlock::Extent::OnTop);
