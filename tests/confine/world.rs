@@ -14,6 +14,8 @@ pub(crate) type Fault = Box<dyn Error + Send + Sync>;
 pub(crate) type Outcome = Result<(), Fault>;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_codriver");
+/// The namespace without Landlock on top.
+pub(crate) const ALONE: &str = "namespace alone";
 /// Status of a way that cannot be tried on this machine.
 pub(crate) const UNAVAILABLE: i32 = 77;
 
@@ -116,7 +118,13 @@ impl World {
             return command;
         }
         let mut command = self.command(PROGRAM);
-        command.args(["confine", "--lock", lock, "--"]).args(words);
+        command.arg("confine");
+        match lock {
+            // As for an agent that makes a namespace of its own: Landlock is not on top.
+            ALONE => command.args(["--harness", "codex", "--lock", "namespace", "--"]),
+            lock => command.args(["--lock", lock, "--"]),
+        };
+        command.args(words);
         command
     }
 
