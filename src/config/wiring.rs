@@ -50,6 +50,9 @@ pub enum WiringError {
     /// Something that should hold entries holds something else.
     #[error("its `{0}` does not hold entries by name")]
     Shape(String),
+    /// A name stands there twice, and which of the two counts is the agent's secret.
+    #[error("it holds `{0}` twice; take one of the two out")]
+    Twice(String),
     /// The profile's own entry is wrong.
     #[error("the entry of the profile is no JSON object")]
     Entry,
@@ -75,18 +78,18 @@ impl Wiring {
     /// The file with the entry in it; the same text when it was there.
     pub fn add(&self, text: &str, own: &str) -> Result<String, WiringError> {
         let entry = self.entry(own)?;
-        match self.format {
+        within(text, |text| match self.format {
             Format::Json => self.add_json(text, &entry),
             Format::Toml => self.add_toml(text, &entry),
-        }
+        })
     }
 
     /// The file without the entry, and without what only held it; the same text when it was not there.
     pub fn remove(&self, text: &str) -> Result<String, WiringError> {
-        match self.format {
+        within(text, |text| match self.format {
             Format::Json => self.remove_json(text),
             Format::Toml => self.remove_toml(text),
-        }
+        })
     }
 
     fn add_json(&self, text: &str, entry: &Value) -> Result<String, WiringError> {
@@ -97,19 +100,39 @@ impl Wiring {
         let (last, path) = self.key.split_last().ok_or(WiringError::Entry)?;
         let mut holder: CstObject = top;
         for name in path {
+            once(&holder, name)?;
             holder = holder
                 .object_value_or_create(name)
                 .ok_or_else(|| WiringError::Shape(name.clone()))?;
         }
-        match holder.get(last) {
-            Some(known) => {
-                let value = known.value().and_then(|value| value.to_serde_value());
-                if value.as_ref() == Some(entry) {
+        once(&holder, last)?;
+        match (holder.get(last), holder.object_value(last), entry) {
+            // What the person added to it stays.
+            (Some(_), Some(known), Value::Object(fields)) => {
+                let mut is_same = true;
+                for (name, value) in fields {
+                    once(&known, name)?;
+                    let before = known.get(name);
+                    let plain = before
+                        .as_ref()
+                        .and_then(|prop| prop.value()?.to_serde_value());
+                    if plain.as_ref() == Some(value) {
+                        continue;
+                    }
+                    is_same = false;
+                    match before {
+                        Some(before) => before.set_value(input(value)),
+                        None => {
+                            known.append(name, input(value));
+                        }
+                    }
+                }
+                if is_same {
                     return Ok(text.to_owned());
                 }
-                known.set_value(input(entry));
             }
-            None => {
+            (Some(known), ..) => known.set_value(input(entry)),
+            (None, ..) => {
                 holder.append(last, input(entry));
             }
         }
@@ -128,10 +151,14 @@ impl Wiring {
         let (last, path) = self.key.split_last().ok_or(WiringError::Entry)?;
         let mut holders = vec![top];
         for name in path {
-            let holder = holders.last().and_then(|holder| holder.object_value(name));
-            let Some(holder) = holder else {
+            let Some(holder) = holders.last() else {
                 return Ok(text.to_owned());
             };
+            once(holder, name)?;
+            let Some(holder) = holder.object_value(name) else {
+                return Ok(text.to_owned());
+            };
+            once(&holder, last)?;
             holders.push(holder);
         }
         let known = holders.last().and_then(|holder| holder.get(last));
@@ -169,18 +196,23 @@ impl Wiring {
                 .as_table_like_mut()
                 .ok_or_else(|| WiringError::Shape(name.clone()))?;
         }
-        if let Some(known) = holder.get(last) {
-            let same = known.as_table_like().is_some_and(|known| {
-                known.len() == table.len()
-                    && table.iter().all(|(name, value)| {
-                        known
-                            .get(name)
-                            .is_some_and(|known| plain(known) == plain(value))
-                    })
-            });
-            if same {
-                return Ok(text.to_owned());
+        if let Some(known) = holder.get_mut(last).and_then(Item::as_table_like_mut) {
+            let mut is_same = true;
+            // What the person added to it stays.
+            for (name, value) in table.iter() {
+                if known
+                    .get(name)
+                    .is_some_and(|known| plain(known) == plain(value))
+                {
+                    continue;
+                }
+                is_same = false;
+                known.insert(name, value.clone());
             }
+            return Ok(match is_same {
+                true => text.to_owned(),
+                false => document.to_string(),
+            });
         }
         holder.insert(last, Item::Table(table));
         Ok(document.to_string())
@@ -200,6 +232,39 @@ impl Wiring {
             return Ok(text.to_owned());
         }
         Ok(document.to_string())
+    }
+}
+
+/// Changes a text; a byte order mark before it stays, and so do line ends of two bytes where it has no others.
+fn within(
+    text: &str,
+    change: impl FnOnce(&str) -> Result<String, WiringError>,
+) -> Result<String, WiringError> {
+    let (mark, body) = match text.strip_prefix('\u{feff}') {
+        Some(body) => ("\u{feff}", body),
+        None => ("", text),
+    };
+    let changed = change(body)?;
+    if changed == body {
+        return Ok(text.to_owned());
+    }
+    let ends = body.matches('\n').count();
+    let changed = match ends > 0 && body.matches("\r\n").count() == ends {
+        true => changed.replace("\r\n", "\n").replace('\n', "\r\n"),
+        false => changed,
+    };
+    Ok(format!("{mark}{changed}"))
+}
+
+/// Refuses an object that holds a name twice.
+fn once(holder: &CstObject, name: &str) -> Result<(), WiringError> {
+    let same = holder.properties().into_iter().filter(|prop| {
+        let known = prop.name().and_then(|known| known.decoded_value().ok());
+        known.is_some_and(|known| known == name)
+    });
+    match same.count() {
+        0 | 1 => Ok(()),
+        _ => Err(WiringError::Twice(name.to_owned())),
     }
 }
 
@@ -316,6 +381,63 @@ mod tests {
         let new = wiring.add(&old, OWN)?;
         assert!(new.contains(OWN) && !new.contains("/old/"), "{new}");
         Ok(())
+    }
+
+    #[test]
+    fn line_ends_and_a_byte_order_mark_stay_as_they_are() -> Tested {
+        let json = "{\r\n  \"a\": 1\r\n}\r\n";
+        let toml = "a = 1\r\n\r\n[x]\r\nb = 2\r\n";
+        for (name, text) in [("claude", json), ("codex", toml)] {
+            for text in [text.to_owned(), format!("\u{feff}{text}")] {
+                let added = of(name).add(&text, OWN)?;
+                assert_eq!(
+                    added.matches('\n').count(),
+                    added.matches("\r\n").count(),
+                    "{added:?}"
+                );
+                assert_eq!(of(name).add(&added, OWN)?, added);
+                assert_eq!(of(name).remove(&added)?, text);
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_person_added_to_the_entry_stays() -> Tested {
+        let json =
+            r#"{"mcpServers": {"codriver": {"command": "/old", "env": {"A": "b"} /* mine */}}}"#;
+        let added = of("claude").add(json, OWN)?;
+        assert!(
+            added.contains(OWN) && added.contains("/* mine */") && !added.contains("/old"),
+            "{added}"
+        );
+        let toml = "[mcp_servers.codriver]\ncommand = \"/old\"\nenabled = false # mine\n\n[mcp_servers.codriver.env]\nA = \"b\"\n";
+        let added = of("codex").add(toml, OWN)?;
+        for part in [
+            OWN,
+            "enabled = false # mine",
+            "[mcp_servers.codriver.env]\nA = \"b\"",
+        ] {
+            assert!(added.contains(part), "{part}: {added}");
+        }
+        assert!(!added.contains("/old"), "{added}");
+        assert_eq!(of("codex").add(&added, OWN)?, added);
+        Ok(())
+    }
+
+    #[test]
+    fn a_name_that_stands_there_twice_is_not_chosen_from() {
+        for (text, name) in [
+            (r#"{"mcpServers": {}, "mcpServers": {}}"#, "mcpServers"),
+            (
+                r#"{"mcpServers": {"codriver": 1, "codriver": 2}}"#,
+                "codriver",
+            ),
+        ] {
+            let twice = WiringError::Twice(name.to_owned());
+            assert_eq!(of("claude").add(text, OWN), Err(twice.clone()));
+            assert_eq!(of("claude").remove(text), Err(twice));
+        }
     }
 
     #[test]

@@ -69,17 +69,34 @@ fn known(settings: &Settings) -> String {
 
 /// The settings file of an agent.
 fn place_of(wiring: &Wiring) -> Result<PathBuf, Failure> {
-    let named = environment::variable(&wiring.variable)
-        .filter(|value| !wiring.variable.is_empty() && !value.is_empty())
-        .map(|value| PathBuf::from(value).join(&wiring.below));
-    let home =
-        || environment::variable("HOME").map(|home| PathBuf::from(home).join(&wiring.folder));
-    let folder = named.or_else(home).ok_or_else(|| {
-        Failure::new(
-            Exit::Error,
-            "HOME is not set, so the agent's settings are not found",
-        )
-    })?;
+    let absolute = |name: &str| match environment::variable(name) {
+        Some(value) if !name.is_empty() && !value.is_empty() => {
+            let path = PathBuf::from(value);
+            match path.is_absolute() {
+                true => Ok(Some(path)),
+                false => Err(Failure::new(
+                    Exit::Error,
+                    format!(
+                        "{name} is the relative path {}, which leads elsewhere from every folder; make it absolute",
+                        shown(&path)
+                    ),
+                )),
+            }
+        }
+        _ => Ok(None),
+    };
+    let folder = match absolute(&wiring.variable)? {
+        Some(named) => named.join(&wiring.below),
+        None => match absolute("HOME")? {
+            Some(home) => home.join(&wiring.folder),
+            None => {
+                return Err(Failure::new(
+                    Exit::Error,
+                    "HOME is not set, so the agent's settings are not found",
+                ));
+            }
+        },
+    };
     let there = wiring
         .files
         .iter()
@@ -210,7 +227,11 @@ fn change(
 ) -> Result<Printed, Failure> {
     // A link stays one; what it leads to is changed.
     let real = files::real(path);
-    let before = files::read_text(&real).map_err(|error| unfit(path, &error))?;
+    if real == path && files::is_link(path) {
+        return Err(unfit(path, &"it is a link that leads nowhere"));
+    }
+    let before =
+        files::read_file(&real, limits::SETTINGS_BYTES).map_err(|error| unfit(path, &error))?;
     let text = before.clone().unwrap_or_default();
     let after = match is_removed {
         true => wiring.remove(&text),

@@ -144,6 +144,35 @@ pub fn read_text(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
+/// Reads a text file of at most `most` bytes; none when it is not there. What is no file, a pipe for one, is an error.
+pub fn read_file(path: &Path, most: u64) -> io::Result<Option<String>> {
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+        .open(path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    if found.len() > most {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let mut text = String::new();
+    file.take(most).read_to_string(&mut text)?;
+    Ok(Some(text))
+}
+
+/// Whether a symbolic link is there by this name.
+pub fn is_link(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|found| found.is_symlink())
+}
+
 /// Whether anything is there by this name.
 pub fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()

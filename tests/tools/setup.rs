@@ -102,3 +102,36 @@ fn every_harness_is_printed_and_an_unknown_one_is_told() -> Outcome {
     assert_eq!(told(&world, &["setup", "--write"])?.0, Some(2));
     Ok(())
 }
+
+#[test]
+fn a_place_that_holds_no_file_is_told_and_stays() -> Outcome {
+    let world = World::new()?;
+    let file = world.path("home/.claude.json");
+    std::os::unix::fs::symlink(world.path("nowhere"), &file)?;
+    let (code, words) = told(&world, &["setup", "claude", "--write"])?;
+    assert_eq!(code, Some(1));
+    assert!(words.contains("leads nowhere"), "{words}");
+    assert!(fs::symlink_metadata(&file)?.is_symlink());
+    fs::remove_file(&file)?;
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, mode, 0)?;
+    let (code, words) = told(&world, &["setup", "claude", "--write"])?;
+    assert_eq!(code, Some(1));
+    assert!(words.contains("not a file"), "{words}");
+    fs::remove_file(&file)?;
+    // Some agents keep their history beside their settings.
+    let long = format!("{{\"history\": \"{}\"}}\n", "x".repeat(3 << 20));
+    fs::write(&file, &long)?;
+    let (code, words) = told(&world, &["setup", "claude", "--write"])?;
+    assert_eq!(code, Some(0), "{}", &words[..words.len().min(300)]);
+    let relative = std::process::Command::new(crate::world::PROGRAM)
+        .args(["setup", "claude", "--write"])
+        .env_clear()
+        .envs(world.environment())
+        .env("HOME", "here")
+        .current_dir(world.path("repo"))
+        .output()?;
+    assert_eq!(relative.status.code(), Some(1));
+    assert!(!world.path("repo/here").exists());
+    Ok(())
+}
