@@ -104,6 +104,8 @@ pub const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 pub const READ_LINES: u32 = 5000;
 /// How long a peer without a console is kept while nobody asks it anything.
 pub const KEPT_IDLE: Duration = Duration::from_secs(15 * 60);
+/// Most that all reviews handed in to one launch may come to, in bytes.
+pub const SUBMISSIONS_BYTES: u64 = 8 << 20;
 /// Largest settings file of an agent that is changed, in bytes: some keep their history in it.
 pub const SETTINGS_BYTES: u64 = 64 << 20;
 /// Largest review that is handed in by a tool, in bytes.

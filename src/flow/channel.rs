@@ -219,7 +219,7 @@ impl Listen for Ear {
 impl Ear {
     /// What was handed in for this round; a file that cannot be read holds nothing.
     fn handed_in(&self, tag: &str) -> Vec<Submission> {
-        let lines = files::read_end(&self.handed_in, limits::CHANNEL_FILE_BYTES);
+        let lines = files::read_end(&self.handed_in, limits::SUBMISSIONS_BYTES);
         lines.map_or_else(|_| Vec::new(), |lines| submitted(&lines, tag))
     }
 

@@ -26,6 +26,7 @@ use super::failure::{Failure, shown};
 use super::keeper;
 use crate::bridge::{Call, Code, Fault, PROTOCOL, Scope, Standing, Welcome};
 use crate::cli::{Exit, Options, Progress, Serving};
+use crate::limits;
 use crate::mcp::{self, Offer, Wanted, wanted};
 use crate::pairing;
 use crate::world::files::Places;
@@ -154,7 +155,7 @@ impl Server {
         ) = (&self.inner.backend, &call)
         {
             let line = pairing::submission(tag, review, *verdict)?;
-            files::append_line(file, &line).map_err(|error| {
+            files::append_line(file, &line, limits::SUBMISSIONS_BYTES).map_err(|error| {
                 Fault::new(
                     Code::Failed,
                     format!("the review cannot be recorded: {error}; write it as text"),

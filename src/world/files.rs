@@ -178,28 +178,52 @@ pub fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Reads the end of a file, at most `most` bytes; nothing where there is none.
+/// How a file is opened in a folder another program may write: no link is followed, and no pipe is waited at.
+const AS_IT_IS: i32 = rustix::fs::OFlags::NOFOLLOW
+    .union(rustix::fs::OFlags::NONBLOCK)
+    .bits()
+    .cast_signed();
+
+/// Reads the end of a file, at most `most` bytes; nothing where there is none. What another program may have put in its
+/// place, a link or a pipe, is an error.
 pub fn read_end(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     use std::io::{Seek as _, SeekFrom};
-    let mut file = match File::open(path) {
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(AS_IT_IS)
+        .open(path);
+    let mut file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let length = file.metadata()?.len();
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let length = found.len();
     file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Appends a line to a file, the owner's alone, in one write; nothing that another writes stands inside it.
-pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
+/// Appends a line to a file, the owner's alone, in one write; nothing that another writes stands inside it. The file
+/// gets no longer than `most` bytes. What another program may have put in its place, a link or a pipe, is an error.
+pub fn append_line(path: &Path, line: &str, most: u64) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .create(true)
         .append(true)
         .mode(0o600)
+        .custom_flags(AS_IT_IS)
         .open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    if found.len().saturating_add(line.len() as u64) > most {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
     file.write_all(line.as_bytes())
 }
 
@@ -298,6 +322,36 @@ mod tests {
                 .find(|(var, _)| *var == name)
                 .map(|(_, value)| OsString::from(value))
         })
+    }
+
+    #[test]
+    fn what_another_put_in_a_files_place_is_neither_written_nor_waited_for() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let (line, theirs, pipe) = (
+            folder.path().join("line"),
+            folder.path().join("theirs"),
+            folder.path().join("pipe"),
+        );
+        fs::write(&theirs, "theirs")?;
+        link(&theirs, &line)?;
+        assert!(append_line(&line, "x\n", 100).is_err());
+        assert!(read_end(&line, 100).is_err());
+        assert_eq!(fs::read_to_string(&theirs)?, "theirs");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0)?;
+        assert!(append_line(&pipe, "x\n", 100).is_err());
+        assert!(read_end(&pipe, 100).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_of_lines_is_bounded() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("lines");
+        append_line(&path, "one\n", 7)?;
+        assert!(append_line(&path, "two\n", 7).is_err());
+        assert_eq!(read_end(&path, 100)?, b"one\n");
+        Ok(())
     }
 
     #[test]

@@ -239,7 +239,7 @@ impl Desk for Front<'_> {
                 "there is no peer whose review could be handed in",
             )
         })?;
-        files::append_line(&folder.join(SUBMISSIONS), line)
+        files::append_line(&folder.join(SUBMISSIONS), line, limits::SUBMISSIONS_BYTES)
             .map_err(|error| Fault::new(Code::Failed, error.to_string()))
     }
 }
