@@ -44,7 +44,9 @@ pub enum SocketError {
 pub struct Listener {
     listener: UnixListener,
     path: PathBuf,
-    _lock: File,
+    /// Which file the socket is: another console may have put its own there since.
+    file: Option<(u64, u64)>,
+    lock: File,
 }
 
 /// Who is at the other end.
@@ -71,7 +73,7 @@ impl Listener {
         if !(found.is_dir() && is_private) {
             return Err(SocketError::Foreign(folder.to_string_lossy().into_owned()));
         }
-        let lock = lock(&path.with_extension("lock")).map_err(broken)?;
+        let lock = lock(&lock_of(path)).map_err(broken)?;
         let Some(lock) = lock else {
             return Err(SocketError::Taken(shown));
         };
@@ -91,7 +93,8 @@ impl Listener {
         Ok(Self {
             listener,
             path: path.to_path_buf(),
-            _lock: lock,
+            file: fs::symlink_metadata(path).ok().map(|found| which(&found)),
+            lock,
         })
     }
 
@@ -110,13 +113,48 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
+        let is_there = |path: &Path| fs::symlink_metadata(path).ok().map(|found| which(&found));
         // One that stays behind is replaced by the next console.
-        let _ = fs::remove_file(&self.path);
+        if self.file.is_some() && is_there(&self.path) == self.file {
+            let _ = fs::remove_file(&self.path);
+        }
+        // Still held: whoever opened it meanwhile finds it taken, or finds that it is no longer the one by its name.
+        let lock = lock_of(&self.path);
+        let held = self.lock.metadata().ok().map(|found| which(&found));
+        if held.is_some() && is_there(&lock) == held {
+            let _ = fs::remove_file(&lock);
+        }
     }
+}
+
+/// The lock beside a socket.
+fn lock_of(path: &Path) -> PathBuf {
+    path.with_extension("lock")
+}
+
+/// Which file it is, whatever it is called.
+fn which(found: &fs::Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
 }
 
 /// Takes the lock at `path`; none when another program has it.
 fn lock(path: &Path) -> io::Result<Option<File>> {
+    loop {
+        let Some(file) = try_lock(path)? else {
+            return Ok(None);
+        };
+        // One that was taken away between its opening and its lock keeps nobody else out.
+        let is_it = fs::symlink_metadata(path).is_ok_and(|found| {
+            file.metadata()
+                .is_ok_and(|held| which(&held) == which(&found))
+        });
+        if is_it {
+            return Ok(Some(file));
+        }
+    }
+}
+
+fn try_lock(path: &Path) -> io::Result<Option<File>> {
     let file = fs::OpenOptions::new()
         .create(true)
         .truncate(false)
@@ -201,6 +239,24 @@ mod tests {
         assert_eq!(who.pid, Some(i32::try_from(std::process::id())?));
         drop(listener);
         assert!(!path.exists());
+        assert_eq!(fs::read_dir(folder.path().join("run"))?.count(), 0);
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_socket_another_console_put_there_since_stays() -> Tested {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("x.sock");
+        let first = Listener::open(&path)?;
+        // What a program does that clears the runtime folder.
+        fs::remove_file(&path)?;
+        fs::remove_file(lock_of(&path))?;
+        let second = Listener::open(&path)?;
+        drop(first);
+        let (near, far) = tokio::join!(connect(&path), second.next());
+        near?;
+        far?;
+        assert!(matches!(Listener::open(&path), Err(SocketError::Taken(_))));
         Ok(())
     }
 
