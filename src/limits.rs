@@ -100,6 +100,8 @@ pub const GREETING: Duration = Duration::from_secs(2);
 pub const POLL_WAIT: Duration = Duration::from_secs(60);
 /// How often a waiting call is told that it goes on.
 pub const PROGRESS_EVERY: Duration = Duration::from_secs(2);
+/// How long a call may hear nothing of its console, which says something twenty times as often, before it is given up.
+pub const SILENCE: Duration = Duration::from_secs(40);
 /// Most lines of a pane that are read at once.
 pub const READ_LINES: u32 = 5000;
 /// How long a peer without a console is kept while nobody asks it anything.

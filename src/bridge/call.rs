@@ -217,6 +217,9 @@ pub enum FromServer {
     Progress {
         /// Its number.
         id: u64,
+        /// What its round is called, for who asks for it later.
+        #[serde(default)]
+        round_id: String,
         /// The state in words.
         state: String,
         /// How long it has gone on, in milliseconds.

@@ -1,6 +1,7 @@
 //! Who has the peer: one at a time, the others in the order they came; and what became of what was done.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -18,6 +19,14 @@ pub struct Job {
     pub work: Work,
     /// Longest wait for the peer's turn, in milliseconds.
     pub timeout_ms: Option<u64>,
+}
+
+impl Job {
+    /// How long the peer's turn is waited for, where the caller said so.
+    pub fn patience(&self) -> Option<Duration> {
+        let asked = self.timeout_ms.map(Duration::from_millis)?;
+        Some(asked.min(limits::LONGEST_WAIT))
+    }
 }
 
 /// Where a job stands.
@@ -208,6 +217,17 @@ mod tests {
         );
         assert!(hub.is_ready());
         assert_eq!(hub.hand_on().map(|job| job.id), Some(second));
+        Ok(())
+    }
+
+    #[test]
+    fn no_caller_waits_longer_than_a_day() -> Result<(), Fault> {
+        let mut hub = Hub::default();
+        hub.submit("a", plan(), Some(u64::MAX), None)?;
+        let job = hub
+            .hand_on()
+            .ok_or_else(|| Fault::new(Code::Failed, "no job"))?;
+        assert_eq!(job.patience(), Some(limits::LONGEST_WAIT));
         Ok(())
     }
 

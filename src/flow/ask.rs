@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::bridge::Told;
 use super::compose::{self, Asked};
 use super::config::{Printed, Workplace};
 use super::failure::{Failure, because};
@@ -41,12 +42,12 @@ pub async fn run(asked: &Asked, place: &Workplace, options: &Options) -> Result<
             pace: Pace::Wait,
         };
         let clock = Clock::start();
-        let told = |state: &str, elapsed_ms: u64| {
+        let told = |now: Told<'_>| {
             // The stage comes first, what the peer does behind it.
-            let (stage, note) = state.split_once(' ').unwrap_or((state, ""));
+            let (stage, note) = now.state.split_once(' ').unwrap_or((now.state, ""));
             let since = clock
                 .elapsed()
-                .checked_sub(Duration::from_millis(elapsed_ms));
+                .checked_sub(Duration::from_millis(now.elapsed_ms));
             let note = plain::display(note, 60);
             let step = Step {
                 name: stage,
@@ -86,7 +87,7 @@ pub async fn explain(pane: &str, place: &Workplace, options: &Options) -> Result
     let call = Call::Explain {
         pane: Some(pane.to_owned()),
     };
-    let value = mcp::ask_console(place, "codriver explain", call, |_, _| {})
+    let value = mcp::ask_console(place, "codriver explain", call, |_| {})
         .await
         .map_err(|fault| failed(&fault))?;
     let value = value.ok_or_else(|| {

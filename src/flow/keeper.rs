@@ -3,8 +3,6 @@
 //! It is there from the first call on and starts the peer with the first brief or message. The peer ends with the
 //! server, and after a while in which nobody asked it anything.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -36,7 +34,7 @@ pub(super) async fn run(
         options,
         calls,
         signals,
-        counter: Counter::default(),
+        counter: Counter::open(),
         notes: Notes::default(),
     };
     loop {
@@ -349,9 +347,7 @@ impl Keeper<'_> {
         partner: &mut Partner,
     ) -> Option<Going> {
         let before = session.fingerprint().await;
-        session
-            .talk
-            .wait_for(job.timeout_ms.map(Duration::from_millis));
+        session.talk.wait_for(job.patience());
         let ask = match job.work {
             Work::Brief { force } => Ask::Brief { force },
             Work::Discuss { kind, message } => Ask::Message(kind, message),

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -20,7 +21,7 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, mpsc};
 
-use super::bridge::{Incoming, Link, serve, socket_path};
+use super::bridge::{Incoming, Link, Told, serve, socket_path};
 use super::config::Workplace;
 use super::failure::{Failure, shown};
 use super::keeper;
@@ -29,6 +30,7 @@ use crate::cli::{Exit, Options, Progress, Serving};
 use crate::limits;
 use crate::mcp::{self, Offer, Wanted, wanted};
 use crate::pairing;
+use crate::plain;
 use crate::world::files::Places;
 use crate::world::socket::{self, SocketError};
 use crate::world::{environment, files, mcp as protocol};
@@ -47,7 +49,7 @@ pub async fn run(place: &Workplace, options: &Options, serving: &Serving) -> Res
             backend,
             place: place.clone(),
             calls,
-            link: Mutex::new(None),
+            links: Mutex::new(Links::default()),
         }),
     };
     // Nobody looks at a progress line here; clients are told by the protocol.
@@ -78,7 +80,17 @@ struct Inner {
     place: Workplace,
     /// The way to the keeper.
     calls: mpsc::Sender<Incoming>,
-    link: Mutex<Option<Arc<Link>>>,
+    links: Mutex<Links>,
+}
+
+/// The connections calls go over.
+#[derive(Default)]
+struct Links {
+    console: Option<Arc<Link>>,
+    /// To the peer of the server's own; it stays when a console is opened later, for its rounds are asked for there.
+    own: Option<Arc<Link>>,
+    /// When a console was last asked in vain, and why that was.
+    refused: Option<(Instant, Fault)>,
 }
 
 /// The server as the protocol sees it.
@@ -91,29 +103,51 @@ struct Server {
 impl Server {
     /// The way to whoever keeps the peer, made anew when the last one was cut.
     async fn link(&self, client: &str) -> Result<Arc<Link>, Fault> {
-        let mut link = self.inner.link.lock().await;
-        let known = link.as_ref().filter(|link| link.is_open());
-        match (known, &self.inner.backend) {
-            (Some(known), Backend::Console(_)) => return Ok(Arc::clone(known)),
-            (Some(known), _) if known.welcome.mode == "console" => return Ok(Arc::clone(known)),
-            _ => {}
+        let asked = Instant::now();
+        let mut links = self.inner.links.lock().await;
+        if let Some(known) = links.console.as_ref().filter(|link| link.is_open()) {
+            return Ok(Arc::clone(known));
         }
-        let made = match &self.inner.backend {
-            Backend::Console(socket) => Arc::new(connect(socket, client).await?),
-            Backend::File(_) => {
-                return Err(Fault::new(
-                    Code::NotAllowed,
-                    "nothing but a review is taken here",
-                ));
-            }
-            Backend::Worktree => match (console(&self.inner.place, client).await?, known) {
-                (Some(console), _) => Arc::new(console),
-                (None, Some(own)) => return Ok(Arc::clone(own)),
-                (None, None) => Arc::new(self.own(client).await?),
-            },
+        // Another call has just waited for the same console: this one need not do so again.
+        if let Some((when, fault)) = &links.refused
+            && *when >= asked
+        {
+            return Err(fault.clone());
+        }
+        let console = match &self.inner.backend {
+            Backend::Console(socket) => connect(socket, client).await.map(Some),
+            Backend::Worktree => console(&self.inner.place, client).await,
+            Backend::File(_) => Err(Fault::new(
+                Code::NotAllowed,
+                "nothing but a review is taken here",
+            )),
         };
-        *link = Some(Arc::clone(&made));
-        Ok(made)
+        match console {
+            Ok(Some(made)) => {
+                let made = Arc::new(made);
+                links.console = Some(Arc::clone(&made));
+                Ok(made)
+            }
+            Ok(None) => {
+                if let Some(known) = links.own.as_ref().filter(|link| link.is_open()) {
+                    return Ok(Arc::clone(known));
+                }
+                let made = Arc::new(self.own(client).await?);
+                links.own = Some(Arc::clone(&made));
+                Ok(made)
+            }
+            Err(fault) => {
+                links.refused = Some((Instant::now(), fault.clone()));
+                Err(fault)
+            }
+        }
+    }
+
+    /// The way to the server's own peer, where there was one and a console has come since.
+    async fn own_before(&self, link: &Arc<Link>) -> Option<Arc<Link>> {
+        let links = self.inner.links.lock().await;
+        let own = links.own.as_ref().filter(|own| !Arc::ptr_eq(own, link));
+        own.map(Arc::clone)
     }
 
     /// The way to a peer of the server's own.
@@ -164,25 +198,25 @@ impl Server {
             return Ok(json!({"recorded": true}));
         }
         let client = named(context);
-        let (link, call) = match elsewhere(&call) {
-            Some((console, call)) => (Arc::new(other(&console, &client).await?), call),
-            None => (self.link(&client).await?, call),
-        };
-        let (tell, mut told) = mpsc::unbounded_channel();
-        let calling = link.call(call, |state, elapsed_ms| {
-            // Nobody asked for progress.
-            let _ = tell.send((state.to_owned(), elapsed_ms));
-        });
-        tokio::pin!(calling);
-        let mut count = 0;
-        loop {
-            tokio::select! {
-                answer = &mut calling => return answer,
-                Some((state, elapsed_ms)) = told.recv() => {
-                    count += 1;
-                    progress(context, count, &state, elapsed_ms).await;
+        if let Some((console, call)) = elsewhere(&call) {
+            let link = other(&console, &client).await?;
+            let mut value = ask(&link, call, context).await?;
+            // What is asked for later is asked for there.
+            if let Some(name) = value["round_id"].as_str() {
+                value["round_id"] = format!("{console}/{name}").into();
+            }
+            return Ok(value);
+        }
+        let link = self.link(&client).await?;
+        let is_poll = matches!(call, Call::Poll { .. });
+        match ask(&link, call.clone(), context).await {
+            Err(fault) if is_poll && fault.code == Code::NoRound => {
+                match self.own_before(&link).await {
+                    Some(own) => ask(&own, call, context).await,
+                    None => Err(fault),
                 }
             }
+            answer => answer,
         }
     }
 
@@ -220,7 +254,7 @@ impl Server {
 
 /// The peers one console has; those of another one bear its name.
 async fn asked_of(link: &Link, name: Option<String>) -> Result<Vec<Value>, Fault> {
-    let panes = link.call(Call::Panes, |_, _| {}).await?;
+    let panes = link.call(Call::Panes, |_| {}).await?;
     let Value::Array(panes) = panes else {
         return Ok(Vec::new());
     };
@@ -238,15 +272,42 @@ async fn asked_of(link: &Link, name: Option<String>) -> Result<Vec<Value>, Fault
 /// The console a pane of another one is named by, and the call as that one is asked; none for a pane of our own.
 fn elsewhere(call: &Call) -> Option<(String, Call)> {
     let mut call = call.clone();
-    let (Call::Read { pane, .. } | Call::WaitReply { pane, .. } | Call::Do { pane, .. }) =
-        &mut call
-    else {
-        return None;
+    let name = match &mut call {
+        Call::Read { pane, .. } | Call::WaitReply { pane, .. } | Call::Do { pane, .. } => {
+            pane.as_mut()?
+        }
+        Call::Poll { round_id, .. } => round_id,
+        _ => return None,
     };
-    let (console, name) = pane.as_ref()?.rsplit_once('/')?;
-    let (console, name) = (console.to_owned(), name.to_owned());
-    *pane = Some(name);
+    let (console, own) = name.rsplit_once('/')?;
+    let (console, own) = (console.to_owned(), own.to_owned());
+    *name = own;
     Some((console, call))
+}
+
+/// Asks, and passes progress on.
+async fn ask(
+    link: &Link,
+    call: Call,
+    context: &RequestContext<RoleServer>,
+) -> Result<Value, Fault> {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let calling = link.call(call, |now| {
+        let round_id = now.round_id.to_owned();
+        // Nobody asked for progress.
+        let _ = tell.send((now.state.to_owned(), round_id, now.elapsed_ms));
+    });
+    tokio::pin!(calling);
+    let mut count = 0;
+    loop {
+        tokio::select! {
+            answer = &mut calling => return answer,
+            Some((state, round_id, elapsed_ms)) = told.recv() => {
+                count += 1;
+                progress(context, count, &state, &round_id, elapsed_ms).await;
+            }
+        }
+    }
 }
 
 /// Connects to another console of this user, by the name its panes are listed under.
@@ -262,7 +323,7 @@ async fn other(console: &str, client: &str) -> Result<Link, Fault> {
             Code::NoPane,
             format!(
                 "no console is called `{}`; list_peers with scope all names those there are",
-                crate::plain::display(console, 60)
+                plain::display(console, 60)
             ),
         )),
     }
@@ -303,7 +364,7 @@ pub(super) async fn ask_console(
     place: &Workplace,
     name: &str,
     call: Call,
-    progress: impl FnMut(&str, u64),
+    progress: impl FnMut(Told<'_>),
 ) -> Result<Option<Value>, Fault> {
     match console(place, name).await? {
         Some(link) => link.call(call, progress).await.map(Some),
@@ -318,12 +379,22 @@ fn named(context: &RequestContext<RoleServer>) -> String {
         .map_or_else(|| "an MCP client".to_owned(), |info| info.name)
 }
 
-async fn progress(context: &RequestContext<RoleServer>, count: u32, state: &str, elapsed_ms: u64) {
+async fn progress(
+    context: &RequestContext<RoleServer>,
+    count: u32,
+    state: &str,
+    round_id: &str,
+    elapsed_ms: u64,
+) {
     let Some(token) = context.meta.get_progress_token() else {
         return;
     };
     let seconds = elapsed_ms / 1000;
-    let words = format!("{state} {:02}:{:02}", seconds / 60, seconds % 60);
+    let mut words = format!("{state} {:02}:{:02}", seconds / 60, seconds % 60);
+    if !round_id.is_empty() {
+        // A call that is cancelled is told nothing more: by this its round can be asked for.
+        words.push_str(&format!(" ({round_id})"));
+    }
     let note = ProgressNotificationParam::new(token, f64::from(count)).with_message(words);
     // A client that has gone is told nothing.
     let _ = context.peer.notify_progress(note).await;
@@ -401,7 +472,7 @@ impl ServerHandler for Server {
             biased;
             // The wait ends; what was begun goes on, and `poll_round` has it.
             () = context.ct.cancelled() => {
-                tracing::info!(tool = %crate::plain::display(&request.name, 40), "a call was cancelled; what it began goes on");
+                tracing::info!(tool = %plain::display(&request.name, 40), "a call was cancelled; what it began goes on");
                 Err(Fault::new(Code::Interrupted, "the call was cancelled; a round that was begun goes on, and poll_round or the console has its result"))
             }
             answer = self.answer(&request.name, arguments, &context) => answer,
@@ -496,7 +567,7 @@ impl ServerHandler for Server {
         let lookup = mcp::lookup(&request.uri).ok_or_else(unknown)?;
         let asked = async {
             let link = self.link(&named(&context)).await?;
-            link.call(Call::Look(lookup), |_, _| {}).await
+            link.call(Call::Look(lookup), |_| {}).await
         };
         let value = asked.await.map_err(|fault| match fault.code {
             Code::NoRound => ErrorData::resource_not_found(fault.message, None),

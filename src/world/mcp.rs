@@ -4,8 +4,9 @@ use rmcp::ServerHandler;
 use rmcp::service::{QuitReason, serve_server};
 use rmcp::transport::async_rw::AsyncRwTransport;
 
-/// Longest line of the protocol that is read, in bytes: a message of the largest size, quoted, and room to spare.
-const LINE_BYTES: usize = 1 << 20;
+/// Longest line of the protocol that is read, in bytes. A message may have far less: one that is too long is to be told
+/// so, and the library drops a longer line without an answer.
+const LINE_BYTES: usize = 32 << 20;
 
 /// Why a client is no longer served.
 #[derive(Debug, thiserror::Error)]

@@ -61,6 +61,26 @@ impl Client {
         })
     }
 
+    fn keep(&mut self, line: Value) {
+        match line.get("id") {
+            Some(_) => self.kept.push_back(line),
+            None => self.told.push(line),
+        }
+    }
+
+    /// The id of the round that goes on, as its progress tells it.
+    pub(crate) fn round_id(&mut self) -> Result<String, Fault> {
+        let told = self.hear(|told| {
+            let words = told["params"]["message"].as_str().unwrap_or_default();
+            words.starts_with("waiting busy") && words.contains("(rnd_")
+        })?;
+        let words = told["params"]["message"].as_str().unwrap_or_default();
+        let id = words
+            .rsplit_once('(')
+            .map(|(_, id)| id.trim_end_matches(')'));
+        Ok(id.ok_or("no id")?.to_owned())
+    }
+
     pub(crate) fn greet(&mut self) -> Result<Value, Fault> {
         let greeting = self.request(
             "initialize",
@@ -114,10 +134,7 @@ impl Client {
             if line["id"] == id && line.get("method").is_none() {
                 return Ok(line);
             }
-            match line.get("id") {
-                Some(_) => self.kept.push_back(line),
-                None => self.told.push(line),
-            }
+            self.keep(line);
         }
     }
 
@@ -134,10 +151,7 @@ impl Client {
                 .recv_timeout(left)
                 .map_err(|_| format!("nothing of the kind was told: {:?}", self.told))?;
             let line = line.map_err(|line| format!("not the protocol: {line}"))?;
-            match line.get("id") {
-                Some(_) => self.kept.push_back(line),
-                None => self.told.push(line),
-            }
+            self.keep(line);
         }
     }
 

@@ -90,16 +90,12 @@ fn a_console_that_goes_is_told_at_once_and_a_client_that_goes_leaves_the_round()
     let mut client = Client::start(&world, &[])?;
     client.call("brief", &json!({}))?;
     client.begin("discuss", &json!({"message": "Look."}))?;
-    client.hear(|told| {
-        told["params"]["message"]
-            .as_str()
-            .is_some_and(|words| words.starts_with("waiting busy"))
-    })?;
+    let round_id = client.round_id()?;
     client.kill()?;
     let mut other = Client::start(&world, &[])?;
     let round = other.call(
         "poll_round",
-        &json!({"round_id": "rnd_2", "wait_ms": 30000}),
+        &json!({"round_id": round_id, "wait_ms": 30000}),
     )?;
     assert_eq!(round["result"]["verdict"], "ADJUST");
     let waiting = other.begin("discuss", &json!({"message": "Again."}))?;
@@ -319,4 +315,50 @@ fn hostile_bytes_on_the_socket_do_the_console_no_harm() -> Outcome {
     })?;
     drop(silent);
     console.kill()
+}
+
+#[test]
+fn a_round_of_a_console_that_has_ended_is_no_round_of_the_next_one() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[ADJUST], 100, "")?;
+    let args = ["--config", &settings, "--driver", "none", "--peer", "demo"];
+    let console = Console::open(&world, &args)?;
+    let mut client = Client::start(&world, &[])?;
+    let old = client.call("discuss", &json!({"message": "Shall I delete it?"}))?;
+    console.kill()?;
+    world.peer(&[AGREE], 100, "")?;
+    let console = Console::open(&world, &args)?;
+    let new = client.call("discuss", &json!({"message": "Another thing."}))?;
+    assert_eq!([&old["verdict"], &new["verdict"]], ["ADJUST", "AGREE"]);
+    // It was this console's first round too, and its answer is not to be taken for the other's.
+    let told = client.refusal("poll_round", &json!({"round_id": old["round_id"]}))?;
+    assert!(told.contains("no-round"), "{told}");
+    console.kill()
+}
+
+#[test]
+fn a_round_of_another_console_is_asked_for_there() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[AGREE], 100, "")?;
+    let args = ["--config", &settings, "--driver", "none", "--peer", "demo"];
+    let first = Console::open(&world, &args)?;
+    let mut client = Client::start(&world, &[])?;
+    let own = client.call("discuss", &json!({"message": "Look."}))?;
+    world.peer(&[ADJUST], 100, "")?;
+    let second = Console::open(&world, &args)?;
+    let peers = client.call("list_peers", &json!({}))?;
+    let begun = client.call(
+        "start_discuss",
+        &json!({"message": "Look.", "pane": peers["peers"][1]["pane"]}),
+    )?;
+    let polled = client.call(
+        "poll_round",
+        &json!({"round_id": begun["round_id"], "wait_ms": 30000}),
+    )?;
+    assert_eq!(
+        [&own["verdict"], &polled["result"]["verdict"]],
+        ["AGREE", "ADJUST"]
+    );
+    first.kill()?;
+    second.kill()
 }

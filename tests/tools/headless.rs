@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::world::{Outcome, World};
+use crate::world::{Console, Outcome, World};
 
 const ADJUST: &str = "REVIEW: ({tag}) Close the file first.\n\nVERDICT: ADJUST";
 const AGREE: &str = "REVIEW: ({tag}) Nothing to add.\n\nVERDICT: AGREE";
@@ -105,16 +105,13 @@ fn a_cancelled_call_ends_the_wait_and_not_the_round() -> Outcome {
     let mut client = Client::start(&world, &["--config", &settings, "--peer", "demo"])?;
     client.call("brief", &json!({}))?;
     let id = client.begin("discuss", &json!({"message": "Look."}))?;
-    client.hear(|told| {
-        let words = told["params"]["message"].as_str().unwrap_or_default();
-        words.starts_with("waiting busy")
-    })?;
+    let round_id = client.round_id()?;
     client.say(&json!({
         "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id},
     }))?;
     let round = client.call(
         "poll_round",
-        &json!({"round_id": "rnd_2", "wait_ms": 20000}),
+        &json!({"round_id": round_id, "wait_ms": 20000}),
     )?;
     assert_eq!(
         [&round["done"], &round["result"]["verdict"]],
@@ -288,4 +285,37 @@ fn a_peer_hands_its_review_in_by_the_one_tool_it_has() -> Outcome {
     let handed = std::fs::read(&file)?;
     assert_eq!(codriver::pairing::submitted(&handed, "k7q2").len(), 1);
     Ok(())
+}
+
+#[test]
+fn a_message_of_megabytes_is_refused_in_words_and_not_dropped() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[ADJUST], 50, "")?;
+    let mut client = Client::start(&world, &["--config", &settings, "--peer", "demo"])?;
+    let told = client.refusal("discuss", &json!({"message": "x".repeat(3 << 20)}))?;
+    assert!(told.contains("refused"), "{told}");
+    client.leave()
+}
+
+#[test]
+fn a_round_begun_without_a_console_is_still_had_when_one_was_opened() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[ADJUST], 300, "")?;
+    let mut client = Client::start(&world, &["--config", &settings, "--peer", "demo"])?;
+    let begun = client.call("start_discuss", &json!({"message": "Look."}))?;
+    let poll = json!({"round_id": begun["round_id"], "wait_ms": 30000});
+    assert_eq!(
+        client.call("poll_round", &poll)?["result"]["verdict"],
+        "ADJUST"
+    );
+    let settings = world.peer(&[AGREE], 50, "")?;
+    let console = Console::open(
+        &world,
+        &["--config", &settings, "--driver", "none", "--peer", "demo"],
+    )?;
+    let other = client.call("discuss", &json!({"message": "Another."}))?;
+    assert_eq!(other["verdict"], "AGREE");
+    let polled = client.call("poll_round", &poll)?;
+    assert_eq!(polled["result"]["verdict"], "ADJUST", "{polled}");
+    console.kill()
 }

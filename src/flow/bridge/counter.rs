@@ -12,6 +12,8 @@ use crate::config::Profile;
 use crate::limits;
 use crate::pairing::{self, Activity, message};
 use crate::screen::Screen;
+use crate::world::clock::WallTime;
+use crate::world::random;
 
 /// What a pane shows and how it is read.
 pub(in crate::flow) struct PaneView<'a> {
@@ -50,8 +52,10 @@ pub(in crate::flow) enum Given {
     Fault(Fault),
     /// Something that goes on, and how the caller waits for it.
     Job {
-        /// Its id.
+        /// Its number.
         id: u64,
+        /// What it is called by those who ask for it.
+        name: String,
         /// Where it stands.
         state: watch::Receiver<State>,
         /// How it is waited for.
@@ -77,8 +81,11 @@ pub(in crate::flow) enum How {
 }
 
 /// The counter.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::flow) struct Counter {
+    /// A word of its own in the name of each round: one that another counter gave, also before a restart, names nothing
+    /// here, and never a round that happens to have the same number.
+    word: String,
     hub: Hub,
     watched: HashMap<u64, watch::Sender<State>>,
 }
@@ -87,6 +94,19 @@ pub(in crate::flow) struct Counter {
 const PEER: &str = "peer";
 
 impl Counter {
+    /// A counter nobody has asked yet.
+    pub(in crate::flow) fn open() -> Self {
+        let word = random::hex(12).unwrap_or_else(|error| {
+            tracing::warn!(%error, "rounds are named by the time");
+            format!("{:x}", WallTime::now().since_epoch().as_nanos())
+        });
+        Self {
+            word,
+            hub: Hub::default(),
+            watched: HashMap::new(),
+        }
+    }
+
     /// Answers a call as far as that can be done at once.
     pub(in crate::flow) fn answer(
         &mut self,
@@ -163,13 +183,18 @@ impl Counter {
                     Pace::Sent => How::Sent,
                     Pace::Start => How::Start,
                 };
-                Given::Job { id, state, how }
+                Given::Job {
+                    id,
+                    name: self.name_of(id),
+                    state,
+                    how,
+                }
             }
         }
     }
 
     fn poll(&mut self, round_id: &str, wait_ms: u64, desk: &dyn Desk) -> Given {
-        let known = number_of(round_id).and_then(|id| {
+        let known = self.number_of(round_id).and_then(|id| {
             let state = self.hub.state(id, desk.holder().as_deref())?;
             Some((id, state))
         });
@@ -177,8 +202,8 @@ impl Counter {
             return Given::Fault(Fault::new(
                 Code::NoRound,
                 format!(
-                    "no round is called `{}`; start_discuss gives the id, and the last {} are kept",
-                    crate::plain::display(round_id, 40),
+                    "no round is called `{}` here; start_discuss gives the id, the last {} are kept, and none beyond its console",
+                    crate::plain::display(round_id, 80),
                     limits::JOBS_KEPT
                 ),
             ));
@@ -186,6 +211,7 @@ impl Counter {
         let longest = u64::try_from(limits::POLL_WAIT.as_millis()).unwrap_or(u64::MAX);
         Given::Job {
             id,
+            name: self.name_of(id),
             state: self.watch(id, &state),
             how: How::Poll(wait_ms.min(longest)),
         }
@@ -206,6 +232,7 @@ impl Counter {
             };
             return Given::Job {
                 id,
+                name: self.name_of(id),
                 state: self.watch(id, &state),
                 how: How::Reply,
             };
@@ -219,6 +246,15 @@ impl Counter {
             )),
             Activity::Busy | Activity::Unclear => Given::Later,
         }
+    }
+
+    fn name_of(&self, id: u64) -> String {
+        format!("rnd_{}_{id}", self.word)
+    }
+
+    fn number_of(&self, round_id: &str) -> Option<u64> {
+        let (word, id) = round_id.strip_prefix("rnd_")?.split_once('_')?;
+        (word == self.word).then(|| id.parse().ok()).flatten()
     }
 
     fn watch(&mut self, id: u64, state: &State) -> watch::Receiver<State> {
@@ -295,15 +331,6 @@ impl Counter {
             !is_over
         });
     }
-}
-
-/// The name of a job to those who ask for it.
-pub(super) fn round_id(id: u64) -> String {
-    format!("rnd_{id}")
-}
-
-fn number_of(round_id: &str) -> Option<u64> {
-    round_id.strip_prefix("rnd_")?.parse().ok()
 }
 
 /// Checks whom something is to be said to: nobody but a peer is (A.3).

@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
-use super::counter::{Given, How, round_id};
+use super::counter::{Given, How};
 use super::wire::next;
 use crate::bridge::{
     Call, Code, Fault, Frames, FromClient, FromServer, Hello, PROTOCOL, Standing, State, Welcome,
@@ -180,7 +182,14 @@ impl Drop for Asked {
         if let Some(id) = self.waits_for {
             let client = std::mem::take(&mut self.client);
             // With the console, its jobs are gone too.
-            let _ = self.calls.try_send(Incoming::Left { id, client });
+            if let Err(TrySendError::Full(left)) =
+                self.calls.try_send(Incoming::Left { id, client })
+                && let Ok(runtime) = Handle::try_current()
+            {
+                // So many ask at this moment that it has to wait; what nobody wants is not begun all the same.
+                let calls = self.calls.clone();
+                runtime.spawn(async move { calls.send(left).await });
+            }
         }
     }
 }
@@ -194,6 +203,7 @@ impl Asked {
             _ => Duration::MAX,
         };
         let patience = patience.min(limits::LONGEST_WAIT);
+        let mut told = Duration::ZERO;
         let answer = loop {
             let Some(given) = self.ask(call.clone()).await else {
                 break Err(gone());
@@ -201,7 +211,17 @@ impl Asked {
             match given {
                 Given::Value(value) => break Ok(value),
                 Given::Fault(fault) => break Err(fault),
-                Given::Job { id, state, how } => break self.follow(id, state, how, patience).await,
+                Given::Job {
+                    id,
+                    name,
+                    state,
+                    how,
+                } => {
+                    if matches!(how, How::Outcome | How::Sent) {
+                        self.waits_for = Some(id);
+                    }
+                    break self.follow(&name, state, how, patience).await;
+                }
                 Given::Later if self.since.elapsed() >= patience => {
                     break Err(Fault::new(
                         Code::Timeout,
@@ -211,7 +231,16 @@ impl Asked {
                         ),
                     ));
                 }
-                Given::Later => sleep(LOOK_AGAIN).await,
+                Given::Later => {
+                    let waited = self.since.elapsed();
+                    if waited >= told + limits::PROGRESS_EVERY {
+                        told = waited;
+                        let doing = "the pane is at work".to_owned();
+                        let state = State::Running { doing, sent: true };
+                        self.progress("", &state, waited).await;
+                    }
+                    sleep(LOOK_AGAIN).await;
+                }
             }
         };
         self.waits_for = None;
@@ -238,14 +267,11 @@ impl Asked {
     /// Waits for something that goes on, and tells the client how it stands.
     async fn follow(
         &mut self,
-        id: u64,
+        name: &str,
         mut state: watch::Receiver<State>,
         how: How,
         patience: Duration,
     ) -> Result<Value, Fault> {
-        if matches!(how, How::Outcome | How::Sent) {
-            self.waits_for = Some(id);
-        }
         let until = match how {
             How::Poll(wait_ms) => Duration::from_millis(wait_ms),
             How::Start => Duration::ZERO,
@@ -256,12 +282,12 @@ impl Asked {
             let now = state.borrow_and_update().clone();
             let waited = self.since.elapsed();
             match (&now, how) {
-                (State::Over(outcome), _) => return said(id, outcome.clone(), how),
+                (State::Over(outcome), _) => return said(name, outcome.clone(), how),
                 (State::Running { sent: true, .. }, How::Sent) => {
-                    return Ok(json!({"sent": true, "round_id": round_id(id)}));
+                    return Ok(json!({"sent": true, "round_id": name}));
                 }
                 (_, How::Start | How::Poll(_)) if waited >= until => {
-                    return Ok(standing_of(id, &now, waited));
+                    return Ok(standing_of(name, &now, waited));
                 }
                 (_, How::Reply) if waited >= until => {
                     return Err(Fault::new(
@@ -274,7 +300,7 @@ impl Asked {
                 }
                 _ => {}
             }
-            self.progress(&now, waited).await;
+            self.progress(name, &now, waited).await;
             let pause = limits::PROGRESS_EVERY.min(until.saturating_sub(waited));
             if let Ok(Err(_)) = timeout(pause, state.changed()).await {
                 return Err(gone());
@@ -282,9 +308,10 @@ impl Asked {
         }
     }
 
-    async fn progress(&self, state: &State, waited: Duration) {
+    async fn progress(&self, name: &str, state: &State, waited: Duration) {
         let frame = FromServer::Progress {
             id: self.id,
+            round_id: name.to_owned(),
             state: words(state),
             elapsed_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
         };
@@ -311,9 +338,9 @@ fn words(state: &State) -> String {
     }
 }
 
-fn standing_of(id: u64, state: &State, waited: Duration) -> Value {
+fn standing_of(name: &str, state: &State, waited: Duration) -> Value {
     json!({
-        "round_id": round_id(id),
+        "round_id": name,
         "done": false,
         "state": words(state),
         "waited_ms": u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
@@ -321,9 +348,9 @@ fn standing_of(id: u64, state: &State, waited: Duration) -> Value {
 }
 
 /// What came of something, as the caller wants it.
-fn said(id: u64, outcome: Result<Value, Fault>, how: How) -> Result<Value, Fault> {
+fn said(name: &str, outcome: Result<Value, Fault>, how: How) -> Result<Value, Fault> {
     match how {
-        How::Sent => outcome.map(|_| json!({"sent": true, "round_id": round_id(id)})),
+        How::Sent => outcome.map(|_| json!({"sent": true, "round_id": name})),
         How::Reply => outcome.map(|value| {
             let reply = ["reply", "raw", "rationale"]
                 .iter()
@@ -336,12 +363,12 @@ fn said(id: u64, outcome: Result<Value, Fault>, how: How) -> Result<Value, Fault
         }),
         How::Outcome => outcome.map(|mut value| {
             if let Some(fields) = value.as_object_mut() {
-                fields.insert("round_id".to_owned(), round_id(id).into());
+                fields.insert("round_id".to_owned(), name.into());
             }
             value
         }),
         How::Start | How::Poll(_) => {
-            let mut out = json!({"round_id": round_id(id), "done": true, "state": "over"});
+            let mut out = json!({"round_id": name, "done": true, "state": "over"});
             match outcome {
                 Ok(value) => out["result"] = value,
                 Err(fault) => {

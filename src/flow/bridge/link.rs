@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -22,7 +23,20 @@ pub(in crate::flow) struct Link {
     pub welcome: Welcome,
     orders: mpsc::UnboundedSender<Order>,
     last: AtomicU64,
+    /// How long a call may hear nothing.
+    silence: Duration,
     is_open: Arc<AtomicBool>,
+}
+
+/// How a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::flow) struct Told<'t> {
+    /// What its round is called, where there is one.
+    pub round_id: &'t str,
+    /// The state in words.
+    pub state: &'t str,
+    /// How long it has gone on, in milliseconds.
+    pub elapsed_ms: u64,
 }
 
 #[derive(Debug)]
@@ -62,7 +76,8 @@ impl Link {
         let mut frames = Frames::default();
         let greeting = async {
             let bytes = encode(&hello).ok()?;
-            writing.write_all(&bytes).await.ok()?;
+            // A console that turns clients away may have closed its end already; why it did so can still be read.
+            let _ = writing.write_all(&bytes).await;
             next::<_, FromServer>(&mut reading, &mut frames).await
         };
         let welcome = match timeout(limits::GREETING, greeting).await {
@@ -78,7 +93,13 @@ impl Link {
                 ));
             }
             Ok(Some(FromServer::Refused(fault))) => return Err(fault),
-            Ok(_) | Err(_) => {
+            Err(_) => {
+                return Err(Fault::new(
+                    Code::NoConsole,
+                    "the console does not answer; it may be stopped (fg continues it)",
+                ));
+            }
+            Ok(_) => {
                 return Err(Fault::new(
                     Code::NoConsole,
                     "what listens at the console's socket does not greet as a console does",
@@ -96,6 +117,7 @@ impl Link {
             welcome,
             orders,
             last: AtomicU64::new(0),
+            silence: limits::SILENCE,
             is_open,
         })
     }
@@ -106,11 +128,11 @@ impl Link {
     }
 
     /// Asks, and waits for the answer; `progress` is told how it stands. Given up, the call is left: what it began goes
-    /// on.
+    /// on. One of which nothing is heard for `limits::SILENCE` is given up: its console is stopped, or stuck.
     pub(in crate::flow) async fn call(
         &self,
         call: Call,
-        mut progress: impl FnMut(&str, u64),
+        mut progress: impl FnMut(Told<'_>),
     ) -> Result<Value, Fault> {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let (tell, mut told) = mpsc::unbounded_channel();
@@ -123,10 +145,20 @@ impl Link {
             return Err(gone());
         }
         let answer = loop {
-            match told.recv().await {
+            let Ok(said) = timeout(self.silence, told.recv()).await else {
+                return Err(silent());
+            };
+            match said {
                 Some(FromServer::Progress {
-                    state, elapsed_ms, ..
-                }) => progress(&state, elapsed_ms),
+                    round_id,
+                    state,
+                    elapsed_ms,
+                    ..
+                }) => progress(Told {
+                    round_id: &round_id,
+                    state: &state,
+                    elapsed_ms,
+                }),
                 Some(FromServer::Answer { value, .. }) => break Ok(value),
                 Some(FromServer::Fault { fault, .. }) => break Err(fault),
                 Some(FromServer::Welcome(_) | FromServer::Refused(_)) => {}
@@ -142,6 +174,17 @@ fn gone() -> Fault {
     Fault::new(
         Code::ConsoleGone,
         "the console ended before there was an answer; what it recorded is in its session",
+    )
+}
+
+fn silent() -> Fault {
+    Fault::new(
+        Code::NoConsole,
+        format!(
+            "the console says nothing for {} s: it may be stopped (fg continues it); a round that was begun goes on with \
+             it, and what still waited is given up",
+            limits::SILENCE.as_secs()
+        ),
     )
 }
 
@@ -195,5 +238,63 @@ async fn carry(
         if writing.write_all(&bytes).await.is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+    use crate::bridge::Standing;
+
+    #[tokio::test]
+    async fn why_a_client_is_turned_away_is_heard_also_after_the_door_is_shut()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let (near, mut far) = tokio::net::UnixStream::pair()?;
+        let fault = Fault::new(Code::Busy, "32 clients are served already");
+        far.write_all(&encode(&FromServer::Refused(fault.clone()))?)
+            .await?;
+        drop(far);
+        assert_eq!(Link::open(near, "a test").await.err(), Some(fault));
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_console_that_says_nothing_is_not_waited_for_for_ever() -> Result<(), Fault> {
+        let (near, far) = tokio::io::duplex(4096);
+        let (mut reading, mut writing) = tokio::io::split(far);
+        // It greets, and is stopped from then on.
+        let console = tokio::spawn(async move {
+            let welcome = FromServer::Welcome(Welcome {
+                codriver: PROTOCOL,
+                version: String::new(),
+                session: String::new(),
+                worktree: String::new(),
+                repo: String::new(),
+                mode: "console".to_owned(),
+                standing: Standing::Person,
+                pid: 1,
+            });
+            let bytes = encode(&welcome).expect("a short frame");
+            writing.write_all(&bytes).await.expect("a pipe");
+            let mut all = Vec::new();
+            while reading
+                .read_buf(&mut all)
+                .await
+                .is_ok_and(|count| count > 0)
+            {}
+            drop(writing);
+            all
+        });
+        let mut link = Link::open(near, "a test").await?;
+        link.silence = Duration::from_millis(20);
+        let fault = link.call(Call::Ping, |_| {}).await.err();
+        assert_eq!(fault.map(|fault| fault.code), Some(Code::NoConsole));
+        drop(link);
+        // It was told that nobody waits, for when it goes on.
+        let heard = console.await.unwrap_or_default();
+        assert!(String::from_utf8_lossy(&heard).contains("leave"));
+        Ok(())
     }
 }

@@ -8,5 +8,5 @@ mod wire;
 
 pub(super) use counter::{Counter, Desk, PaneView};
 pub(super) use host::{Incoming, serve, socket_path, turn_away};
-pub(super) use link::Link;
+pub(super) use link::{Link, Told};
 pub(super) use standing::{Family, standing};

@@ -2,7 +2,6 @@
 
 use std::future::pending;
 use std::io;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::net::UnixStream;
@@ -55,7 +54,7 @@ impl Service {
             listener,
             tell,
             calls,
-            counter: Counter::default(),
+            counter: Counter::open(),
             families: Vec::new(),
             clients: std::sync::Arc::new(()),
         };
@@ -352,7 +351,7 @@ impl Inner<'_> {
                 self.service.counter.finish(Err(fault));
                 continue;
             }
-            self.waits_for = job.timeout_ms.map(Duration::from_millis);
+            self.waits_for = job.patience();
             let ask = match job.work {
                 Work::Brief { force } => Ask::Brief { force },
                 Work::Discuss { kind, message } => Ask::Discuss {
