@@ -90,8 +90,10 @@ pub const JOBS_WAITING: usize = 8;
 pub const JOBS_KEPT: usize = 32;
 /// Rounds and receipts a server without a console keeps to be looked at.
 pub const NOTES_KEPT: usize = 200;
-/// Clients of one console at the same time.
+/// Clients of one console at the same time, but for reviewers.
 pub const CLIENTS: usize = 32;
+/// Reviewers that are clients of one console at the same time, beside the others.
+pub const REVIEWERS: usize = 8;
 /// Calls of one client at the same time.
 pub const CALLS: usize = 16;
 /// Longest that greeting a client, or being greeted, may take.

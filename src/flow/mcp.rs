@@ -19,9 +19,10 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
+use tokio::net::UnixStream;
 use tokio::sync::{Mutex, mpsc};
 
-use super::bridge::{Incoming, Link, Told, serve, socket_path};
+use super::bridge::{Incoming, Link, Told, is_reviewers, serve, socket_path};
 use super::config::Workplace;
 use super::failure::{Failure, shown};
 use super::keeper;
@@ -32,7 +33,7 @@ use crate::mcp::{self, Offer, Wanted, wanted};
 use crate::pairing;
 use crate::plain;
 use crate::world::files::Places;
-use crate::world::socket::{self, SocketError};
+use crate::world::socket::{self, SocketError, Who};
 use crate::world::{environment, files, mcp as protocol};
 
 /// Serves one client on standard input and output until it goes.
@@ -152,6 +153,12 @@ impl Server {
 
     /// The way to a peer of the server's own.
     async fn own(&self, client: &str) -> Result<Link, Fault> {
+        if is_reviewers(std::process::id().cast_signed()) {
+            return Err(Fault::new(
+                Code::NotAllowed,
+                "what a reviewer runs gets no peer of its own; hand the review in",
+            ));
+        }
         let (near, far) = tokio::io::duplex(64 * 1024);
         let place = &self.inner.place;
         let welcome = Welcome {
@@ -331,7 +338,7 @@ async fn other(console: &str, client: &str) -> Result<Link, Fault> {
 
 /// Connects to the console at `socket`.
 async fn connect(socket: &Path, client: &str) -> Result<Link, Fault> {
-    let stream = socket::connect(socket).await.map_err(|error| match error {
+    let (stream, who) = socket::connect(socket).await.map_err(|error| match error {
         SocketError::Nobody(_) => Fault::new(
             Code::NoConsole,
             format!("the console at {} has ended", shown(socket)),
@@ -341,6 +348,18 @@ async fn connect(socket: &Path, client: &str) -> Result<Link, Fault> {
             Failure::of(Exit::Error, &error).to_string(),
         ),
     })?;
+    open(stream, who, client).await
+}
+
+/// Greets whoever listens, unless a peer started it: what that answers is no answer of a console.
+async fn open(stream: UnixStream, who: Who, client: &str) -> Result<Link, Fault> {
+    if who.pid.is_some_and(is_reviewers) {
+        return Err(Fault::new(
+            Code::NotAllowed,
+            "what listens at the console's socket was started by a reviewer, so nothing is asked of it; end that \
+             program, and start the console anew",
+        ));
+    }
     Link::open(stream, client).await
 }
 
@@ -350,7 +369,7 @@ async fn console(place: &Workplace, client: &str) -> Result<Option<Link>, Fault>
         return Ok(None);
     };
     match socket::connect(&path).await {
-        Ok(stream) => Link::open(stream, client).await.map(Some),
+        Ok((stream, who)) => open(stream, who, client).await.map(Some),
         Err(SocketError::Nobody(_)) => Ok(None),
         Err(error) => Err(Fault::new(
             Code::NoConsole,

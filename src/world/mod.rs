@@ -16,6 +16,7 @@ pub mod git;
 pub mod log;
 pub mod loopback;
 pub mod mcp;
+pub mod orphans;
 pub mod outer;
 pub mod process;
 pub mod program;

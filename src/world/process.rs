@@ -139,19 +139,46 @@ pub fn descendants(root: ProcessId) -> Vec<Process> {
     }
 }
 
-/// A process and those it descends from, itself first, as far as they still run.
+/// A process and those it descends from, itself first, as far as they may be seen. Nothing where that cannot be told: it
+/// has ended, or its parents end one after the other while they are looked at.
 pub fn line_of(pid: i32) -> Vec<Process> {
-    let mut line: Vec<Process> = Vec::new();
-    let mut next = pid;
-    while let Some(process) = Process::of(next) {
-        // A number that was used again may close a ring.
-        if line.iter().any(|known| known.id.pid == next) {
-            break;
+    line_by(pid, Process::of)
+}
+
+/// How often a line is looked at anew whose processes end meanwhile.
+const LOOKS: usize = 50;
+
+fn line_by(pid: i32, of: impl Fn(i32) -> Option<Process>) -> Vec<Process> {
+    for _ in 0..LOOKS {
+        if let Some(line) = whole_line(pid, &of) {
+            return line;
         }
-        next = process.parent;
-        line.push(process);
     }
-    line
+    Vec::new()
+}
+
+/// The line of a process; none when one of it ended before its parent was found.
+fn whole_line(pid: i32, of: &impl Fn(i32) -> Option<Process>) -> Option<Vec<Process>> {
+    let mut line = vec![of(pid)?];
+    loop {
+        let last = line.last()?;
+        let next = last.parent;
+        // A number that was used again may close a ring.
+        if next == 0 || line.iter().any(|known| known.id.pid == next) {
+            return Some(line);
+        }
+        let parent = of(next);
+        // One whose parent has ended meanwhile has another one now, which the line has to lead to.
+        let again = of(last.id.pid)?;
+        if again.id != last.id || again.parent != next {
+            return None;
+        }
+        match parent {
+            Some(parent) => line.push(parent),
+            // It runs, and may not be seen.
+            None => return Some(line),
+        }
+    }
 }
 
 /// Returns the short name of a process.
@@ -214,6 +241,52 @@ pub fn suspend() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A process of a made-up system.
+    fn process(pid: i32, parent: i32) -> Process {
+        Process {
+            id: ProcessId {
+                pid,
+                start: u64::from(pid.unsigned_abs()),
+            },
+            parent,
+            group: pid,
+            session: pid,
+            name: String::new(),
+            ended: false,
+        }
+    }
+
+    #[test]
+    fn a_parent_that_ends_while_it_is_looked_at_does_not_cut_the_line() {
+        // 30 descends from 20, which ends as soon as it was looked for; 30 is 10's from then on.
+        let is_gone = std::cell::Cell::new(false);
+        let of = |pid| match pid {
+            20 => {
+                is_gone.set(true);
+                None
+            }
+            30 if is_gone.get() => Some(process(30, 10)),
+            30 => Some(process(30, 20)),
+            10 => Some(process(10, 1)),
+            1 => Some(process(1, 0)),
+            _ => None,
+        };
+        let line: Vec<i32> = line_by(30, of).iter().map(|one| one.id.pid).collect();
+        assert_eq!(line, [30, 10, 1]);
+    }
+
+    #[test]
+    fn a_parent_that_may_not_be_seen_ends_the_line_and_one_that_never_holds_still_leaves_none() {
+        let hidden = |pid| (pid == 30).then(|| process(30, 20));
+        assert_eq!(line_by(30, hidden).len(), 1);
+        let turn = std::cell::Cell::new(100);
+        let restless = |pid| {
+            turn.set(turn.get() + 1);
+            (pid == 30).then(|| process(30, turn.get()))
+        };
+        assert!(line_by(30, restless).is_empty());
+    }
 
     const STAT: &str = "4242 (a) b (c)) S 1 4240 4239 34816 4242 4194304 1 0 0 0 0 0 0 0 20 0 1 0 987654 1000 1 18446744073709551615 0 0";
 

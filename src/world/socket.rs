@@ -169,8 +169,8 @@ fn try_lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Connects to the console at `path`, which must be this user's.
-pub async fn connect(path: &Path) -> Result<UnixStream, SocketError> {
+/// Connects to the console at `path`, which must be this user's; tells who listens there too.
+pub async fn connect(path: &Path) -> Result<(UnixStream, Who), SocketError> {
     let shown = path.to_string_lossy().into_owned();
     match fs::symlink_metadata(path) {
         Ok(found) if found.file_type().is_socket() && found.uid() == geteuid().as_raw() => {}
@@ -188,7 +188,7 @@ pub async fn connect(path: &Path) -> Result<UnixStream, SocketError> {
         Err(error) => return Err(SocketError::Io(shown, error)),
     };
     match who(&stream) {
-        Ok(who) if who.is_ours => Ok(stream),
+        Ok(who) if who.is_ours => Ok((stream, who)),
         Ok(_) => Err(SocketError::Foreign(shown)),
         Err(error) => Err(SocketError::Io(shown, error)),
     }

@@ -30,11 +30,21 @@ impl Client {
 
     /// Starts a server and says nothing yet.
     pub(crate) fn silent(world: &World, args: &[&str]) -> Result<Self, Fault> {
+        Self::silent_in(world, args, &[])
+    }
+
+    /// Starts a server with these variables beside the others.
+    pub(crate) fn silent_in(
+        world: &World,
+        args: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<Self, Fault> {
         let mut child = Command::new(PROGRAM)
             .args(args)
             .arg("mcp")
             .env_clear()
             .envs(world.environment())
+            .envs(variables.iter().copied())
             .current_dir(world.path("repo"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

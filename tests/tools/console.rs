@@ -362,3 +362,99 @@ fn a_round_of_another_console_is_asked_for_there() -> Outcome {
     first.kill()?;
     second.kill()
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_reviewer_that_left_parents_terminal_and_environment_is_refused() -> Outcome {
+    let world = World::new()?;
+    let variables: Vec<String> = world
+        .environment()
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let clean = format!("env -i {}", variables.join(" "));
+    // The shell between ends at once, so that what it started is nobody's child.
+    let apart = format!(
+        "setsid {clean} sh -c '(sleep 1; exec {PROGRAM} discuss hello >orphan.out 2>orphan.err) &' </dev/null\n"
+    );
+    // The same with the mark of the driver, which anybody may read.
+    let forged = format!(
+        "driver=$(cat driver.pid)\nmark=$(tr '\\0' '\\n' </proc/$driver/environ | grep ^CODRIVER_LAUNCH)\n\
+         setsid {clean} \"$mark\" sh -c '(sleep 1; exec {PROGRAM} discuss hello >forged.out 2>forged.err) &' </dev/null\n"
+    );
+    let peer = format!(
+        "#!/bin/sh\nwhile ! test -s driver.pid; do sleep 0.1; done\n{apart}{forged}printf '> '\nexec sleep 60\n"
+    );
+    program(&world.path("peer.sh"), &peer)?;
+    program(
+        &world.path("driver.sh"),
+        "#!/bin/sh\necho $$ >driver.pid\nexec sleep 60\n",
+    )?;
+    let peer = world.path("peer.sh").display().to_string();
+    let driver = world.path("driver.sh").display().to_string();
+    let console = Console::open(
+        &world,
+        &["--no-confine", "--driver", &driver, "--peer", &peer],
+    )?;
+    for name in ["orphan.err", "forged.err"] {
+        let told = until(name, || {
+            let text = fs::read_to_string(world.path("repo").join(name)).unwrap_or_default();
+            Ok((!text.is_empty()).then_some(text))
+        })?;
+        assert!(told.contains("what a reviewer runs"), "{name}: {told}");
+    }
+    // What has ended is not kept as a zombie.
+    let own = console.pid()?.as_raw_nonzero().get();
+    until("no zombies", || {
+        let all = codriver::world::process::all();
+        let dead = all.iter().any(|one| one.parent == own && one.ended);
+        Ok((!dead).then_some(()))
+    })?;
+    console.kill()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn reviewers_take_nobody_elses_place() -> Outcome {
+    let world = World::new()?;
+    let greeting = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ping","arguments":{}}}\n"#;
+    let peer = format!(
+        "#!/bin/sh\nfor n in 1 2 3 4 5 6 7 8 9; do\n\
+         (printf '{greeting}'; sleep 60) | {PROGRAM} mcp >held.$n 2>/dev/null &\n\
+         while test $(wc -l <held.$n) -lt 2; do sleep 0.1; done\ndone\n\
+         printf '> '\nexec sleep 60\n"
+    );
+    program(&world.path("peer.sh"), &peer)?;
+    let peer = world.path("peer.sh").display().to_string();
+    let console = Console::open(
+        &world,
+        &["--no-confine", "--driver", "none", "--peer", &peer],
+    )?;
+    let last = until("the ninth", || {
+        let text = fs::read_to_string(world.path("repo/held.9")).unwrap_or_default();
+        Ok((text.lines().count() == 2).then_some(text))
+    })?;
+    assert!(last.contains("busy"), "{last}");
+    let mut client = Client::start(&world, &[])?;
+    assert_eq!(client.call("ping", &json!({}))?["mode"], "console");
+    console.kill()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_reviewer_listens_with_is_asked_nothing() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[AGREE], 100, "")?;
+    let args = ["--config", &settings, "--driver", "none", "--peer", "demo"];
+    let console = Console::start_in(&world, &args, &[("CODRIVER_SEAT", "peer")])?;
+    until("its socket", || {
+        Ok((!world.sockets().is_empty()).then_some(()))
+    })?;
+    let mut client = Client::start(&world, &[])?;
+    let told = client.refusal("discuss", &json!({"message": "Look."}))?;
+    assert!(
+        told.contains("not-allowed") && told.contains("started by a reviewer"),
+        "{told}"
+    );
+    console.kill()
+}

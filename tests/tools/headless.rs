@@ -319,3 +319,15 @@ fn a_round_begun_without_a_console_is_still_had_when_one_was_opened() -> Outcome
     assert_eq!(polled["result"]["verdict"], "ADJUST", "{polled}");
     console.kill()
 }
+
+#[test]
+fn what_a_reviewer_runs_gets_no_peer_of_its_own() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[AGREE], 50, "")?;
+    let args = ["--config", &settings, "--peer", "demo"];
+    let mut client = Client::silent_in(&world, &args, &[("CODRIVER_SEAT", "peer")])?;
+    client.greet()?;
+    let told = client.refusal("discuss", &json!({"message": "Look."}))?;
+    assert!(told.contains("not-allowed"), "{told}");
+    client.leave()
+}

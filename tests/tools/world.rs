@@ -171,6 +171,15 @@ impl Console {
 
     /// Starts it.
     pub(crate) fn start(world: &World, args: &[&str]) -> Result<Self, Fault> {
+        Self::start_in(world, args, &[])
+    }
+
+    /// Starts it with these variables beside the others.
+    pub(crate) fn start_in(
+        world: &World,
+        args: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<Self, Fault> {
         let size = PtySize {
             cols: 140,
             rows: 40,
@@ -184,6 +193,9 @@ impl Console {
             command.env(name, value);
         }
         command.env("TERM", "xterm-256color");
+        for (name, value) in variables {
+            command.env(name, value);
+        }
         command.cwd(world.path("repo"));
         let child = pair.slave.spawn_command(command)?;
         drop(pair.slave);
@@ -232,14 +244,17 @@ impl Console {
         Ok(())
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> Result<rustix::process::Pid, Fault> {
+        let pid = self.child.process_id().map(i32::try_from).transpose()?;
+        Ok(pid
+            .and_then(rustix::process::Pid::from_raw)
+            .ok_or("the console has ended")?)
+    }
+
     /// Ends it as a closed terminal would: at once and without a question.
     pub(crate) fn kill(mut self) -> Outcome {
-        let pid = self
-            .child
-            .process_id()
-            .and_then(|pid| i32::try_from(pid).ok());
-        let pid = pid.and_then(rustix::process::Pid::from_raw);
-        let pid = pid.ok_or("the console has ended")?;
+        let pid = self.pid()?;
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
         self.child.wait()?;
         Ok(())

@@ -121,6 +121,12 @@ impl Counter {
                 "what a reviewer runs may hand in its review and ask for nothing else here",
             ));
         }
+        if standing == Standing::Driver && matches!(call, Call::Submit { .. }) {
+            return Given::Fault(Fault::new(
+                Code::NotAllowed,
+                "a review is the reviewer's to hand in, not the driver's",
+            ));
+        }
         let done = match call {
             Call::Ping => Ok(desk.ping(standing)),
             Call::Panes => Ok(Value::from(desk.panes())),

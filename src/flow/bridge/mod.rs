@@ -9,4 +9,4 @@ mod wire;
 pub(super) use counter::{Counter, Desk, PaneView};
 pub(super) use host::{Incoming, serve, socket_path, turn_away};
 pub(super) use link::{Link, Told};
-pub(super) use standing::{Family, standing};
+pub(super) use standing::{Family, is_reviewers, standing};

@@ -2,7 +2,7 @@
 
 use crate::bridge::Standing;
 use crate::config::SEAT;
-use crate::world::process::{self, ProcessId};
+use crate::world::process::{self, Process, ProcessId};
 
 /// A child of the console and how those it started are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,28 +28,55 @@ pub(in crate::flow) fn standing(pid: Option<i32>, families: &[Family]) -> Standi
     if line.is_empty() {
         return Standing::Reviewer;
     }
-    let belongs = |family: &Family| {
+    let descends = |family: &Family| {
         line.iter().any(|one| one.id == family.id)
             // The child leads the session of its terminal; one that left its parents may still be in it.
             || line.iter().any(|one| one.session == family.id.pid)
-            || line.iter().any(|one| one.was_given(&family.mark))
     };
-    let (name, seat) = SEAT;
-    let entry = format!("{name}={seat}");
-    if line.iter().any(|one| one.was_given(entry.as_bytes())) {
-        return Standing::Reviewer;
-    }
+    let is_marked = |family: &Family| line.iter().any(|one| one.was_given(&family.mark));
     // Who is of both families is the one that may do less.
-    if families
-        .iter()
-        .any(|family| family.is_peer && belongs(family))
+    if bears_seat(&line)
+        || families
+            .iter()
+            .any(|family| family.is_peer && (descends(family) || is_marked(family)))
     {
         return Standing::Reviewer;
     }
-    if families.iter().any(belongs) {
+    if families.iter().any(descends) {
+        return Standing::Driver;
+    }
+    // It left its parents, its terminal and its environment: nothing else tells whose it was, and the mark of another
+    // family can be read and borne by anybody.
+    if is_adopted(&line, families) {
+        return Standing::Reviewer;
+    }
+    if families.iter().any(is_marked) {
         return Standing::Driver;
     }
     Standing::Person
+}
+
+/// Whether the process with this number is known to be one that a peer started, of whichever console.
+pub(in crate::flow) fn is_reviewers(pid: i32) -> bool {
+    bears_seat(&process::line_of(pid))
+}
+
+fn bears_seat(line: &[Process]) -> bool {
+    let (name, seat) = SEAT;
+    let entry = format!("{name}={seat}");
+    line.iter().any(|one| one.was_given(entry.as_bytes()))
+}
+
+/// Whether the line leads to this process over one that became its child when its own parent ended. What this process
+/// starts itself is in its session, or is a child that is known.
+fn is_adopted(line: &[Process], families: &[Family]) -> bool {
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    line.iter()
+        .zip(line.iter().skip(1))
+        .find(|(_, parent)| parent.id.pid == own)
+        .is_some_and(|(child, parent)| {
+            child.session != parent.session && !families.iter().any(|family| family.id == child.id)
+        })
 }
 
 #[cfg(test)]

@@ -22,9 +22,9 @@ use crate::limits;
 use crate::pairing::Activity;
 use crate::recording::result::Round;
 use crate::recording::word::Kind;
-use crate::world::files;
 use crate::world::process::ProcessId;
 use crate::world::socket::{Listener, SocketError, Who};
+use crate::world::{files, orphans};
 
 /// How many children, those that ended too, are known as the console's own.
 const FAMILIES: usize = 64;
@@ -38,8 +38,10 @@ pub(super) struct Service {
     pub calls: mpsc::Receiver<Incoming>,
     counter: Counter,
     families: Vec<Family>,
-    /// How many clients are served.
+    /// How many clients are served, but for reviewers.
     clients: std::sync::Arc<()>,
+    /// How many reviewers are: they take nobody else's place.
+    reviewers: std::sync::Arc<()>,
 }
 
 impl Service {
@@ -57,6 +59,7 @@ impl Service {
             counter: Counter::open(),
             families: Vec::new(),
             clients: std::sync::Arc::new(()),
+            reviewers: std::sync::Arc::new(()),
         };
         (service, warning)
     }
@@ -247,15 +250,20 @@ impl Inner<'_> {
     /// Lets a client in.
     pub(super) fn let_in(&mut self, stream: UnixStream, who: Who) {
         let service = &self.service;
+        let standing = standing(who.pid, &service.families);
+        let (served, most) = match standing {
+            Standing::Reviewer => (&service.reviewers, limits::REVIEWERS),
+            Standing::Driver | Standing::Person => (&service.clients, limits::CLIENTS),
+        };
         let fault = if !who.is_ours {
             Some(Fault::new(
                 Code::NotAllowed,
                 "the console serves its own user alone",
             ))
-        } else if std::sync::Arc::strong_count(&service.clients) > limits::CLIENTS {
+        } else if std::sync::Arc::strong_count(served) > most {
             Some(Fault::new(
                 Code::Busy,
-                format!("{} clients are served already", limits::CLIENTS),
+                format!("{most} clients are served already"),
             ))
         } else {
             None
@@ -272,13 +280,10 @@ impl Inner<'_> {
             repo: self.place.repository_key(),
             worktree: worktree.to_string_lossy().into_owned(),
             mode: "console".to_owned(),
-            standing: standing(who.pid, &service.families),
+            standing,
             pid: std::process::id(),
         };
-        let (calls, place) = (
-            service.tell.clone(),
-            std::sync::Arc::clone(&service.clients),
-        );
+        let (calls, place) = (service.tell.clone(), std::sync::Arc::clone(served));
         tokio::spawn(async move {
             serve(stream, welcome, calls).await;
             drop(place);
@@ -296,6 +301,12 @@ impl Inner<'_> {
             mark: mark.to_vec(),
             is_peer: role == Role::Peer,
         });
+    }
+
+    /// Lets go what children left behind and has ended.
+    pub(super) fn let_orphans_go(&self) {
+        let families = &self.service.families;
+        orphans::let_go(|pid| families.iter().any(|family| family.id.pid == pid));
     }
 
     /// Answers what a client asks.

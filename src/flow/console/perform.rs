@@ -255,6 +255,7 @@ impl Inner<'_> {
                 self.update(Event::Version(role, version));
             }
             Told::Version(_, None) => {}
+            Told::Orphans => self.let_orphans_go(),
             Told::Branch(branch) => self.update(Event::Branch(branch)),
             Told::Edited(text) => {
                 self.editor = None;

@@ -34,7 +34,7 @@ use crate::world::outer::{KEY_FLAGS, Outer};
 use crate::world::process::ProcessId;
 use crate::world::signals::Signal;
 use crate::world::tree::Tree;
-use crate::world::{environment, files, git};
+use crate::world::{environment, files, git, orphans};
 
 /// Longest wait for the recording to be on disk at the end.
 const CLOSE: Duration = Duration::from_secs(2);
@@ -58,6 +58,8 @@ pub(super) enum Told {
     Version(Role, Option<String>),
     /// The repository's head.
     Branch(Option<Branch>),
+    /// Children ended, of which some may be nobody's.
+    Orphans,
     /// The editor was left.
     Edited(Result<String, String>),
 }
@@ -84,6 +86,27 @@ pub(super) struct Away {
     pub told: Option<String>,
     /// When this goes, the runner is stopped.
     pub _leash: oneshot::Sender<()>,
+}
+
+/// How long the ends of children are gathered before those are let go that nobody waits for.
+const GATHER: Duration = Duration::from_secs(1);
+
+/// Keeps what the agents leave behind below this process, where it is known for what it is.
+fn adopt(tell: mpsc::UnboundedSender<Told>) {
+    if let Err(error) = orphans::adopt() {
+        return tracing::warn!(%error, "what leaves its parents is not known any more");
+    }
+    let Ok(mut ends) = orphans::Ends::listen() else {
+        return;
+    };
+    tokio::spawn(async move {
+        while ends.next().await {
+            tokio::time::sleep(GATHER).await;
+            if tell.send(Told::Orphans).is_err() {
+                return;
+            }
+        }
+    });
 }
 
 /// The loop's own state.
@@ -166,6 +189,7 @@ impl<'a> Inner<'a> {
         });
         tracing::info!(session = recorder.id(), "console opened");
         let (tell, told) = mpsc::unbounded_channel();
+        adopt(tell.clone());
         let (service, no_socket) = Service::open(place);
         let mut inner = Self {
             app,
