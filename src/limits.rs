@@ -112,6 +112,8 @@ pub const KEPT_IDLE: Duration = Duration::from_secs(15 * 60);
 pub const SUBMISSIONS_BYTES: u64 = 8 << 20;
 /// Largest settings file of an agent that is changed, in bytes: some keep their history in it.
 pub const SETTINGS_BYTES: u64 = 64 << 20;
+/// Longest that ending the peer of a server may take whose client has gone, before it is killed.
+pub const KEEPER_END: Duration = Duration::from_secs(10);
 /// Largest review that is handed in by a tool, in bytes.
 pub const SUBMITTED_BYTES: usize = 256 * 1024;
 /// Longest a runner may take unless a caller says otherwise (G).

@@ -215,6 +215,9 @@ impl Keeper<'_> {
                 _ = self.signals.next() => return None,
                 incoming = self.calls.recv() => incoming?,
             };
+            if matches!(incoming, Incoming::Over) {
+                return None;
+            }
             let mut front = Front {
                 notes: &self.notes,
                 place: self.place,
@@ -310,6 +313,7 @@ impl Keeper<'_> {
                     return if is_signal { Over::Stopped } else { Over::Idle };
                 }
             };
+            let incoming = incoming.filter(|incoming| !matches!(incoming, Incoming::Over));
             let Some(incoming) = incoming else {
                 let stop = Stop::Signal(Signal::HangUp);
                 self.give_up(&stop, going.is_some(), session);
@@ -426,5 +430,7 @@ fn take(counter: &mut Counter, incoming: Incoming, front: &mut Front<'_>) {
             let _ = reply.send(given);
         }
         Incoming::Left { id, .. } => counter.left(id),
+        // Whoever waits for calls has taken it.
+        Incoming::Over => {}
     }
 }

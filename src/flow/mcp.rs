@@ -44,6 +44,7 @@ pub async fn run(place: &Workplace, options: &Options, serving: &Serving) -> Res
         Serving::Console(socket) => (Offer::Driver, Backend::Console(socket.clone())),
         Serving::Submissions(file) => (Offer::Peer, Backend::File(file.clone())),
     };
+    let over = calls.clone();
     let server = Server {
         offer,
         inner: Arc::new(Inner {
@@ -59,9 +60,18 @@ pub async fn run(place: &Workplace, options: &Options, serving: &Serving) -> Res
         ..options.clone()
     };
     let broken = |error: protocol::ServeError| Failure::of(Exit::Error, &error);
-    tokio::select! {
+    let keeper = keeper::run(place, options, taken);
+    tokio::pin!(keeper);
+    let served = tokio::select! {
         served = protocol::serve(server) => served.map_err(broken),
-        kept = keeper::run(place, options, taken) => kept,
+        kept = &mut keeper => return kept,
+    };
+    // The client has gone: its peer ends, and what was recorded of it is brought to its end.
+    let end = async { tokio::join!(over.send(Incoming::Over), &mut keeper).1 };
+    match tokio::time::timeout(limits::KEEPER_END, end).await {
+        Ok(kept) => served.and(kept),
+        // What is dropped here is killed with all it started.
+        Err(_) => served,
     }
 }
 

@@ -321,6 +321,25 @@ fn a_round_begun_without_a_console_is_still_had_when_one_was_opened() -> Outcome
 }
 
 #[test]
+fn a_client_that_goes_in_a_round_leaves_a_session_that_was_brought_to_its_end() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[ADJUST], 20_000, "")?;
+    let mut client = Client::start(&world, &["--config", &settings, "--peer", "demo"])?;
+    client.begin("discuss", &json!({"message": "Look."}))?;
+    client.round_id()?;
+    client.leave()?;
+    world.is_left_alone()?;
+    let listed = world.run(&["--json", "sessions", "list"])?;
+    let listed: Value = serde_json::from_slice(&listed.stdout)?;
+    let session = &listed["sessions"][0];
+    assert_eq!(
+        [&session["standing"], &session["verdicts"]["interrupted"]],
+        [&json!("closed"), &json!(1)]
+    );
+    Ok(())
+}
+
+#[test]
 fn what_a_reviewer_runs_gets_no_peer_of_its_own() -> Outcome {
     let world = World::new()?;
     let settings = world.peer(&[AGREE], 50, "")?;

@@ -41,6 +41,8 @@ pub(in crate::flow) enum Incoming {
         /// Where the answer goes.
         reply: oneshot::Sender<Given>,
     },
+    /// Nobody can ask anything any more.
+    Over,
     /// Nobody waits for this job any more.
     Left {
         /// Its number.

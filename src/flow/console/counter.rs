@@ -331,6 +331,8 @@ impl Inner<'_> {
                 // Whoever asked has gone.
                 let _ = reply.send(given);
             }
+            // It is the console's own end that is the end of all calls.
+            Incoming::Over => {}
             Incoming::Left { id, client } => {
                 let is_held = self.service.counter.held().is_some_and(|job| job.id == id);
                 self.service.counter.left(id);
