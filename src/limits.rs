@@ -108,6 +108,8 @@ pub const SILENCE: Duration = Duration::from_secs(40);
 pub const READ_LINES: u32 = 5000;
 /// How long a peer without a console is kept while nobody asks it anything.
 pub const KEPT_IDLE: Duration = Duration::from_secs(15 * 60);
+/// Longest part of a peer's question that a client is given to show its human, in bytes.
+pub const QUESTION_BYTES: usize = 8 * 1024;
 /// Most that all reviews handed in to one launch may come to, in bytes.
 pub const SUBMISSIONS_BYTES: u64 = 8 << 20;
 /// Largest settings file of an agent that is changed, in bytes: some keep their history in it.

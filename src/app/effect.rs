@@ -20,6 +20,8 @@ pub enum Effect {
     Conclude,
     /// Ask this of the peer.
     Ask(Ask),
+    /// Give the call that waits for it the person's decision; none when the person put the question aside.
+    Decide(Option<String>),
     /// Stop waiting for the answer.
     StopWaiting,
     /// Start a pane's child anew, with its agent's own way to resume where it has one.

@@ -43,6 +43,8 @@ pub enum Event<'a> {
     Fallback(Box<FellBack>),
     /// Someone asks this of the peer: the person, or the client of this name.
     Asks(Ask, Option<String>),
+    /// The client whose question waits for the person waits no longer.
+    Left,
     /// The editor was left; the text as it is now, or why there is none.
     Edited(Result<String, String>),
     /// Something the person should know.

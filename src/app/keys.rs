@@ -246,12 +246,7 @@ impl App {
             }
             Action::Answer => {
                 if let Some(entry) = self.ledger.open_question() {
-                    let to = if self.driver.is_some() {
-                        Role::Driver
-                    } else {
-                        Role::Peer
-                    };
-                    self.overlay = Some(Overlay::Question(Question::new(entry, to)));
+                    self.overlay = Some(Overlay::Question(self.question(entry)));
                 }
             }
             Action::StopWaiting => out.push(Effect::StopWaiting),
@@ -453,11 +448,19 @@ impl App {
         key: &Key,
         out: &mut Vec<Effect>,
     ) -> Option<Overlay> {
-        match question.key(key, self.driver.is_some()) {
+        let waits = self.ledger.waiting(question.entry).map(str::to_owned);
+        match question.key(key, self.driver.is_some() || waits.is_some()) {
             Decided::Stays => Some(Overlay::Question(question)),
             Decided::Aside => {
                 if let Some(entry) = self.ledger.entries.get_mut(question.entry) {
                     entry.is_aside = true;
+                }
+                if let Some(client) = waits {
+                    self.decided(question.entry, None, out);
+                    self.say(
+                        format!("{client} is told that you have not decided yet"),
+                        false,
+                    );
                 }
                 None
             }
@@ -485,14 +488,24 @@ impl App {
         out: &mut Vec<Effect>,
     ) -> Option<String> {
         let words = format!("The person decides: {answer}");
+        let waits = self.ledger.waiting(question.entry).map(str::to_owned);
         match question.to {
             Role::Peer => {
                 if let Some(why) = self.cannot_ask() {
                     return Some(why);
                 }
+                if waits.is_some() {
+                    // Who asked hears of it too.
+                    self.decided(question.entry, Some(answer), out);
+                }
                 let kind = Kind::Question;
                 let diff = false;
                 self.ask(Ask::Discuss { kind, words, diff }, out);
+            }
+            Role::Driver if waits.is_some() => {
+                self.decided(question.entry, Some(answer), out);
+                let client = waits.unwrap_or_default();
+                self.say(format!("your answer was given to {client}"), false);
             }
             Role::Driver => {
                 let Some(pane) = self.driver.as_ref().filter(|pane| pane.is_alive()) else {
@@ -511,6 +524,14 @@ impl App {
             }
         }
         None
+    }
+
+    /// Gives the call that waits for it the person's decision, or that there is none.
+    fn decided(&mut self, entry: usize, answer: Option<&str>, out: &mut Vec<Effect>) {
+        if let Some(entry) = self.ledger.entries.get_mut(entry) {
+            entry.waits = false;
+        }
+        out.push(Effect::Decide(answer.map(str::to_owned)));
     }
 
     fn reader_key(

@@ -38,10 +38,12 @@ pub struct Entry {
     pub elapsed_ms: u64,
     /// Whether the person has looked at it.
     pub is_seen: bool,
-    /// Whether it is an escalation the person has neither answered nor dismissed.
+    /// Whether it is an escalation the person has not answered.
     pub is_open: bool,
     /// Whether the person has put it aside: it stays open, and others may go on.
     pub is_aside: bool,
+    /// Whether the call that asked waits for that answer.
+    pub waits: bool,
 }
 
 impl Entry {
@@ -125,6 +127,7 @@ impl Ledger {
             is_seen: false,
             is_open: round.reading.verdict() == Verdict::Escalate,
             is_aside: false,
+            waits: false,
             came: Came::Review(Box::new(round)),
         });
     }
@@ -150,6 +153,7 @@ impl Ledger {
             is_seen: false,
             is_open: false,
             is_aside: false,
+            waits: false,
         });
     }
 
@@ -204,6 +208,12 @@ impl Ledger {
         self.entries
             .iter()
             .any(|entry| entry.is_open && !entry.is_aside)
+    }
+
+    /// The client whose call waits for the person's answer to this entry.
+    pub fn waiting(&self, entry: usize) -> Option<&str> {
+        let entry = self.entries.get(entry).filter(|entry| entry.waits)?;
+        entry.by.as_deref()
     }
 
     /// The last escalation that waits for the person.

@@ -212,6 +212,8 @@ pub struct App {
     is_changed: bool,
     /// A pane whose answer to a key is to be shown at once.
     echo: Option<(Role, Duration)>,
+    /// When something was last typed to a child.
+    typed: Option<Duration>,
     /// The next picture of the spinner.
     spins: Option<Duration>,
     /// The title the outer terminal has.
@@ -263,6 +265,7 @@ impl App {
             replay: None,
             is_changed: true,
             echo: None,
+            typed: None,
             spins: None,
             title: String::new(),
             drag: None,
@@ -350,6 +353,16 @@ impl App {
                 if let Some(asking) = self.asking.as_mut().filter(|_| !before) {
                     asking.by = by;
                 }
+            }
+            Event::Left => {
+                for entry in &mut self.ledger.entries {
+                    entry.waits = false;
+                }
+                if let (Some(Overlay::Question(question)), None) = (&mut self.overlay, &self.driver)
+                {
+                    question.to = Role::Peer;
+                }
+                self.is_changed = true;
             }
             Event::Edited(text) => self.edited(text),
             Event::Notice(text) => self.say(text, false),
@@ -755,6 +768,7 @@ impl App {
     /// Says that a key was sent whose echo is to be shown at once.
     fn await_echo(&mut self, role: Role) {
         self.echo = Some((role, self.now));
+        self.typed = Some(self.now);
     }
 }
 

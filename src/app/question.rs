@@ -11,7 +11,8 @@ pub struct Question {
     pub entry: usize,
     /// The answer.
     pub editor: Editor,
-    /// Who gets it: the peer, as the next message, or the driver, into its input box.
+    /// Who gets it: the peer, as the next message, or who drives: the call that waits for it, else the driver's input
+    /// box.
     pub to: Role,
     /// First row of the question that is shown.
     pub top: usize,
@@ -42,7 +43,7 @@ impl Question {
         }
     }
 
-    /// Takes a key. `has_driver` says whether the answer may go there.
+    /// Takes a key. `has_driver` says whether the answer may go to who drives.
     pub fn key(&mut self, key: &Key, has_driver: bool) -> Decided {
         let (code, mods) = key.command();
         match (code, mods) {

@@ -8,6 +8,9 @@ use super::{Action, App, Effect, Overlay, Question, Role};
 use crate::pairing::{Activity, Beside, Ending, Exchange, Step};
 use crate::recording::word::{Kind, Verdict};
 
+/// How long after a key the person still counts as typing.
+const TYPING: Duration = Duration::from_secs(2);
+
 /// What is being asked of the peer.
 #[derive(Debug)]
 pub struct Asking {
@@ -186,6 +189,7 @@ impl App {
         let by_tool = by.is_some();
         if let Some(kept) = self.ledger.entries.get_mut(entry) {
             kept.by = by;
+            kept.waits = by_tool && kept.is_open;
         }
         self.alert(format!("{kind} {number}: {verdict}"), out);
         if self.opening.reader {
@@ -197,12 +201,8 @@ impl App {
             return;
         }
         if verdict == Verdict::Escalate {
-            let to = if self.driver.is_some() {
-                Role::Driver
-            } else {
-                Role::Peer
-            };
-            self.offer(Overlay::Question(Question::new(entry, to)));
+            let question = self.question(entry);
+            self.offer(Overlay::Question(question));
         } else if !by_tool {
             // What the driver asked itself it reads itself; nothing is laid over it.
             self.offer(Overlay::Reader(super::Reader { entry, top: 0 }));
@@ -224,11 +224,16 @@ impl App {
         }
     }
 
-    /// Opens something over the panes, unless the person is writing: then the strip tells of it.
+    /// A question of the peer, put to the person.
+    pub(super) fn question(&self, entry: usize) -> Question {
+        let drives = self.driver.is_some() || self.ledger.waiting(entry).is_some();
+        Question::new(entry, if drives { Role::Driver } else { Role::Peer })
+    }
+
+    /// Opens something over the panes, unless the person is writing: then the strip tells of it. A key that was meant
+    /// for the driver must not answer anything.
     fn offer(&mut self, overlay: Overlay) {
-        let is_open = matches!(overlay, Overlay::Question(_));
-        if self.overlay.is_none() && self.scroll.is_none() && (is_open || self.was_asked_by_hand())
-        {
+        if self.overlay.is_none() && self.scroll.is_none() && !self.is_typing() {
             if let Overlay::Reader(reader) = &overlay
                 && let Some(entry) = self.ledger.entries.get_mut(reader.entry)
             {
@@ -238,10 +243,10 @@ impl App {
         }
     }
 
-    /// Whether the person waits for the answer: nobody types into the driver.
-    fn was_asked_by_hand(&self) -> bool {
-        self.echo
-            .is_none_or(|(_, since)| self.now.saturating_sub(since) > Duration::from_secs(2))
+    /// Whether the person is typing to a child.
+    fn is_typing(&self) -> bool {
+        let since = self.typed.map(|at| self.now.saturating_sub(at));
+        since.is_some_and(|since| since <= TYPING)
     }
 
     /// A route did not answer: said at once, for the round goes on elsewhere.

@@ -61,6 +61,10 @@ pub(super) fn remarks(round: &Round) -> Vec<String> {
     if round.reading.verdict() != Verdict::Unparsed && !round.complete {
         out.push("some of the review's text may be missing".to_owned());
     }
+    if let Some(human) = &round.human {
+        let answer = plain::display(&human.answer, limits::MESSAGE_BYTES);
+        out.push(format!("the person at the console decides: {answer}"));
+    }
     if round.ambiguous {
         out.push("the reply holds verdict lines with different words".to_owned());
     }

@@ -9,12 +9,13 @@ use std::time::Instant;
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, Implementation, InitializeResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, Prompt, PromptArgument, PromptMessage, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role,
-    ServerCapabilities, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ContentBlock,
+    ElicitRequest, ElicitationAction, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+    Implementation, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    Prompt, PromptArgument, PromptMessage, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role, ServerCapabilities,
+    ServerRequest, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -26,7 +27,7 @@ use super::bridge::{Incoming, Link, Told, is_reviewers, serve, socket_path};
 use super::config::Workplace;
 use super::failure::{Failure, shown};
 use super::keeper;
-use crate::bridge::{Call, Code, Fault, PROTOCOL, Scope, Standing, Welcome};
+use crate::bridge::{Call, Code, Fault, PROTOCOL, Pace, Scope, Standing, Welcome};
 use crate::cli::{Exit, Options, Progress, Serving};
 use crate::limits;
 use crate::mcp::{self, Offer, Wanted, wanted};
@@ -226,12 +227,22 @@ impl Server {
         }
         let link = self.link(&client).await?;
         let is_poll = matches!(call, Call::Poll { .. });
+        let waits = matches!(
+            call,
+            Call::Do {
+                pace: Pace::Wait,
+                ..
+            }
+        );
         match ask(&link, call.clone(), context).await {
             Err(fault) if is_poll && fault.code == Code::NoRound => {
                 match self.own_before(&link).await {
                     Some(own) => ask(&own, call, context).await,
                     None => Err(fault),
                 }
+            }
+            Ok(value) if waits && link.welcome.mode == "headless" => {
+                Ok(with_decision(value, context).await)
             }
             answer => answer,
         }
@@ -325,6 +336,53 @@ async fn ask(
             }
         }
     }
+}
+
+/// A result with the human's decision, where the peer asked for one and the client can ask its human (A.8). One that
+/// cannot, or whose human does not answer, has the question alone.
+async fn with_decision(mut value: Value, context: &RequestContext<RoleServer>) -> Value {
+    let can_ask = context.peer.peer_info().is_some_and(|client| {
+        let declared = client.capabilities.elicitation.as_ref();
+        declared.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+    });
+    if value["verdict"] != "ESCALATE" || !can_ask {
+        return value;
+    }
+    let question = value["rationale"].as_str().unwrap_or_default();
+    let ends = question.char_indices().map(|(at, _)| at);
+    let end = ends.take_while(|at| *at <= limits::QUESTION_BYTES).last();
+    let question = match question.len() > limits::QUESTION_BYTES {
+        true => &question[..end.unwrap_or_default()],
+        false => question,
+    };
+    let params = serde_json::from_value(json!({
+        "mode": "form",
+        "message": format!("The reviewer asks you to decide:\n\n{}", plain::block(question)),
+        "requestedSchema": {
+            "type": "object",
+            "properties": {"answer": {"type": "string", "title": "Your decision"}},
+            "required": ["answer"],
+        },
+    }));
+    let Ok(params) = params else {
+        return value;
+    };
+    let request = ServerRequest::ElicitRequest(ElicitRequest::new(params));
+    let answer = match context.peer.send_request(request).await {
+        Ok(ClientResult::ElicitResult(given)) if given.action == ElicitationAction::Accept => {
+            given.content
+        }
+        Ok(_) => None,
+        Err(error) => {
+            tracing::warn!(%error, "the client did not ask its human");
+            None
+        }
+    };
+    let answer = answer.as_ref().and_then(|given| given["answer"].as_str());
+    if let Some(answer) = answer.filter(|answer| !answer.trim().is_empty()) {
+        value["human"] = json!({"answer": answer});
+    }
+    value
 }
 
 /// Connects to another console of this user, by the name its panes are listed under.

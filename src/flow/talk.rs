@@ -326,6 +326,7 @@ impl Talk {
             tagged: exact.tagged,
             already: false,
             rounds_on_topic: self.on_topic,
+            human: None,
             peer: Peer {
                 harness: runner.name().to_owned(),
                 version: None,
@@ -674,6 +675,7 @@ impl Talk {
             tagged: false,
             already: true,
             rounds_on_topic: self.on_topic,
+            human: None,
             peer: self.peer(),
             route: self.route(),
             fallback: self.fallback(),
@@ -730,6 +732,7 @@ impl Talk {
             tagged: answer.tagged,
             already: false,
             rounds_on_topic: self.on_topic,
+            human: None,
             peer: self.peer(),
             route: self.route(),
             fallback: self.fallback(),

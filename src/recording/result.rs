@@ -151,6 +151,10 @@ pub struct Round {
     /// Rounds on the present topic: since the last agreement, this one counted (A.8). 0 for a brief before any.
     #[serde(default)]
     pub rounds_on_topic: u32,
+    /// What the human decided, when the peer asked for that and an answer came while the call waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Human")]
+    pub human: Option<Human>,
     /// Who answered.
     pub peer: Peer,
     /// Which way the round was asked to go and went.
@@ -171,6 +175,13 @@ pub struct Round {
     pub receipt: Option<String>,
     /// Where the round stands in the recording; null when nothing is recorded.
     pub recording: Option<Span>,
+}
+
+/// A human's decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Human {
+    /// The words, as they were written.
+    pub answer: String,
 }
 
 /// What one source read, shown when sources differ.
@@ -340,6 +351,7 @@ mod tests {
             tagged: true,
             already: false,
             rounds_on_topic: 2,
+            human: None,
             peer: Peer {
                 harness: "codex".to_owned(),
                 version: Some("0.171.0".to_owned()),

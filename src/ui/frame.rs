@@ -703,7 +703,9 @@ fn hints(app: &App) -> Option<String> {
         return Some(match overlay {
             Overlay::Composer => "Enter send · Alt-Enter new line · Tab kind · ^T diff · ^G editor · ↑ history · Esc put aside".to_owned(),
             Overlay::Reader(_) => "↑↓ scroll · ←→ previous, next · y copy · Esc close".to_owned(),
-            Overlay::Question(_) if app.driver.is_some() => {
+            Overlay::Question(question)
+                if app.driver.is_some() || app.ledger.waiting(question.entry).is_some() =>
+            {
                 "Enter answer · Tab to driver or peer · Esc put aside".to_owned()
             }
             Overlay::Question(_) => "Enter answer · Esc put aside".to_owned(),

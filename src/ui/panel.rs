@@ -271,9 +271,13 @@ fn ask(frame: &mut Frame, places: &Places, app: &App, question: &Question, look:
         places.panes.cols * 4 / 5,
         places.panes.rows.saturating_sub(2).max(6),
     );
-    let to = match question.to {
-        Role::Driver => "your answer goes into the driver's input box",
-        Role::Peer => "your answer goes to the peer as the next message",
+    let to = match (question.to, app.ledger.waiting(question.entry)) {
+        (Role::Driver, Some(client)) => format!(
+            "{} waits: your answer is given to it as yours",
+            outside(client, 60)
+        ),
+        (Role::Driver, None) => "your answer goes into the driver's input box".to_owned(),
+        (Role::Peer, _) => "your answer goes to the peer as the next message".to_owned(),
     };
     let mut head = vec![
         piece("the peer asks you to decide  ", theme.accent),

@@ -15,6 +15,8 @@ pub(crate) struct Client {
     input: Option<ChildStdin>,
     lines: Receiver<Result<Value, String>>,
     kept: VecDeque<Value>,
+    /// What the server asked of the client.
+    asked: VecDeque<Value>,
     last: u64,
     /// What was told beside answers.
     pub(crate) told: Vec<Value>,
@@ -66,15 +68,32 @@ impl Client {
             child,
             lines,
             kept: VecDeque::new(),
+            asked: VecDeque::new(),
             last: 0,
             told: Vec::new(),
         })
     }
 
     fn keep(&mut self, line: Value) {
-        match line.get("id") {
-            Some(_) => self.kept.push_back(line),
-            None => self.told.push(line),
+        match (line.get("id"), line.get("method")) {
+            (Some(_), Some(_)) => self.asked.push_back(line),
+            (Some(_), None) => self.kept.push_back(line),
+            (None, _) => self.told.push(line),
+        }
+    }
+
+    /// Waits until the server asks something of the client.
+    pub(crate) fn be_asked(&mut self) -> Result<Value, Fault> {
+        let end = Instant::now() + LIMIT;
+        loop {
+            if let Some(asked) = self.asked.pop_front() {
+                return Ok(asked);
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left);
+            let line = line.map_err(|_| format!("nothing was asked; told: {:?}", self.told))?;
+            let line = line.map_err(|line| format!("not the protocol: {line}"))?;
+            self.keep(line);
         }
     }
 
@@ -92,11 +111,15 @@ impl Client {
     }
 
     pub(crate) fn greet(&mut self) -> Result<Value, Fault> {
+        self.greet_with(&json!({}))
+    }
+
+    pub(crate) fn greet_with(&mut self, capabilities: &Value) -> Result<Value, Fault> {
         let greeting = self.request(
             "initialize",
             &json!({
                 "protocolVersion": "2025-06-18",
-                "capabilities": {},
+                "capabilities": capabilities,
                 "clientInfo": {"name": "a test", "version": "1"},
             }),
         )?;

@@ -155,38 +155,6 @@ fn what_a_peer_runs_is_refused_and_what_the_driver_runs_is_known() -> Outcome {
 }
 
 #[test]
-fn an_escalation_waits_for_the_person() -> Outcome {
-    let world = World::new()?;
-    let settings = world.peer(&[ESCALATE, ESCALATE, AGREE], 200, "")?;
-    let console = Console::open(
-        &world,
-        &["--config", &settings, "--driver", "cat", "--peer", "demo"],
-    )?;
-    let mut client = Client::start(&world, &[])?;
-    let round = client.call("discuss", &json!({"message": "Look."}))?;
-    assert_eq!(round["verdict"], "ESCALATE");
-    let told = client.refusal("discuss", &json!({"message": "And now?"}))?;
-    assert!(told.contains("needs-person"), "{told}");
-    console.see("May old files be deleted?")?;
-    console.type_in(b"Keep them.\r")?;
-    let after = |client: &mut Client| {
-        until("the person's act", || {
-            match client.call("discuss", &json!({"message": "And now?"})) {
-                Ok(round) => Ok(Some(round)),
-                Err(error) if error.to_string().contains("needs-person") => Ok(None),
-                Err(error) => Err(error),
-            }
-        })
-    };
-    assert_eq!(after(&mut client)?["verdict"], "ESCALATE");
-    // Put aside, it stays flagged, and the driver may go on.
-    console.see("esc")?;
-    console.type_in(b"\x1b")?;
-    assert_eq!(after(&mut client)?["verdict"], "AGREE");
-    console.kill()
-}
-
-#[test]
 fn nothing_is_typed_into_the_driver_for_a_tool() -> Outcome {
     let world = World::new()?;
     let settings = world.peer(&[AGREE], 100, "")?;
@@ -456,5 +424,107 @@ fn what_a_reviewer_listens_with_is_asked_nothing() -> Outcome {
         told.contains("not-allowed") && told.contains("started by a reviewer"),
         "{told}"
     );
+    console.kill()
+}
+
+#[test]
+fn the_persons_decision_is_the_answer_of_the_call_that_asked() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[ESCALATE, ESCALATE, ESCALATE, AGREE], 200, "")?;
+    let console = Console::open(
+        &world,
+        &["--config", &settings, "--driver", "none", "--peer", "demo"],
+    )?;
+    let mut client = Client::start(&world, &[])?;
+    let id = client.begin("discuss", &json!({"message": "Look."}))?;
+    console.see("a test waits: your answer is given to it as yours")?;
+    let mut other = Client::start(&world, &[])?;
+    let told = other.refusal("discuss", &json!({"message": "And now?"}))?;
+    assert!(told.contains("needs-person"), "{told}");
+    console.type_in(b"Keep them.\r")?;
+    let round = client.finish(id)?;
+    assert_eq!(
+        [&round["verdict"], &round["human"]["answer"]],
+        ["ESCALATE", "Keep them."]
+    );
+    let is_shut = || {
+        until("the end of the question", || {
+            Ok((!console.shown().contains("waits: your answer")).then_some(()))
+        })
+    };
+    is_shut()?;
+    // Put aside, the question stays, and the call has it without an answer.
+    let id = client.begin("discuss", &json!({"message": "Look."}))?;
+    console.see("your answer is given to it as yours")?;
+    console.type_in(b"\x1b")?;
+    let round = client.finish(id)?;
+    assert_eq!(
+        [&round["verdict"], &round["human"]],
+        [&json!("ESCALATE"), &json!(null)]
+    );
+    is_shut()?;
+    // The next one may go on.
+    let id = client.begin("discuss", &json!({"message": "And now?"}))?;
+    console.see("your answer is given to it as yours")?;
+    console.type_in(b"No.\r")?;
+    assert_eq!(client.finish(id)?["human"]["answer"], "No.");
+    console.kill()
+}
+
+#[test]
+fn a_question_nobody_waits_for_any_more_is_still_answered_to_the_peer() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[ESCALATE, AGREE], 200, "")?;
+    let console = Console::open(
+        &world,
+        &["--config", &settings, "--driver", "none", "--peer", "demo"],
+    )?;
+    let mut client = Client::start(&world, &[])?;
+    client.begin("discuss", &json!({"message": "Look."}))?;
+    console.see("your answer is given to it as yours")?;
+    client.kill()?;
+    console.see("your answer goes to the peer as the next message")?;
+    console.type_in(b"Keep them.\r")?;
+    console.see("AGREE")?;
+    console.kill()
+}
+
+#[test]
+fn a_question_does_not_take_the_keys_of_one_who_types_to_the_driver() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[ESCALATE], 600, "")?;
+    let console = Console::open(
+        &world,
+        &["--config", &settings, "--driver", "cat", "--peer", "demo"],
+    )?;
+    let mut client = Client::start(&world, &[])?;
+    let id = client.begin("discuss", &json!({"message": "Look."}))?;
+    // Someone who types all the while, with Enter now and then.
+    until("the peer's question", || {
+        console.type_in(b"on\r")?;
+        let words = client.hear(|told| {
+            let words = told["params"]["message"].as_str().unwrap_or_default();
+            words.starts_with("wait")
+        })?;
+        client.told.clear();
+        let words = words["params"]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        Ok(words.contains("the person's decision").then_some(()))
+    })?;
+    for _ in 0..5 {
+        console.type_in(b"on\r")?;
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(
+        !console.shown().contains("asks you to decide"),
+        "{}",
+        console.shown()
+    );
+    console.type_in(b"\x1da")?;
+    console.see("your answer is given to it as yours")?;
+    console.type_in(b"Keep them.\r")?;
+    assert_eq!(client.finish(id)?["human"]["answer"], "Keep them.");
     console.kill()
 }

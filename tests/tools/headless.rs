@@ -6,6 +6,7 @@ use crate::client::Client;
 use crate::world::{Console, Outcome, World};
 
 const ADJUST: &str = "REVIEW: ({tag}) Close the file first.\n\nVERDICT: ADJUST";
+const ESCALATE: &str = "REVIEW: ({tag}) May old files be deleted?\n\nVERDICT: ESCALATE";
 const AGREE: &str = "REVIEW: ({tag}) Nothing to add.\n\nVERDICT: AGREE";
 
 #[test]
@@ -337,6 +338,42 @@ fn a_client_that_goes_in_a_round_leaves_a_session_that_was_brought_to_its_end() 
         [&json!("closed"), &json!(1)]
     );
     Ok(())
+}
+
+#[test]
+fn a_question_goes_to_the_human_of_a_client_that_can_ask_one() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[ESCALATE, ESCALATE], 50, "")?;
+    let mut client = Client::silent(&world, &["--config", &settings, "--peer", "demo"])?;
+    client.greet_with(&json!({"elicitation": {}}))?;
+    for (given, wanted) in [
+        (
+            json!({"action": "accept", "content": {"answer": "Keep them."}}),
+            json!({"answer": "Keep them."}),
+        ),
+        (json!({"action": "decline"}), Value::Null),
+    ] {
+        let id = client.begin("discuss", &json!({"message": "Look."}))?;
+        let asked = client.be_asked()?;
+        assert_eq!(asked["method"], "elicitation/create");
+        let words = asked["params"]["message"].as_str().unwrap_or_default();
+        assert!(words.contains("May old files be deleted?"), "{asked}");
+        client.say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": given}))?;
+        let round = client.finish(id)?;
+        assert_eq!(
+            [&round["verdict"], &round["human"]],
+            [&json!("ESCALATE"), &wanted]
+        );
+    }
+    client.leave()?;
+    // One that did not say it can is asked nothing.
+    let mut client = Client::start(&world, &["--config", &settings, "--peer", "demo"])?;
+    let round = client.call("discuss", &json!({"message": "Look."}))?;
+    assert_eq!(
+        [&round["verdict"], &round["human"]],
+        [&json!("ESCALATE"), &Value::Null]
+    );
+    client.leave()
 }
 
 #[test]

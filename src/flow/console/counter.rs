@@ -20,8 +20,8 @@ use crate::flow::keeper::{brief_of, no_round};
 use crate::flow::talk::{Said, Talk};
 use crate::limits;
 use crate::pairing::Activity;
-use crate::recording::result::Round;
-use crate::recording::word::Kind;
+use crate::recording::result::{Human, Round};
+use crate::recording::word::{Kind, Verdict};
 use crate::world::process::ProcessId;
 use crate::world::socket::{Listener, SocketError, Who};
 use crate::world::{files, orphans};
@@ -37,6 +37,10 @@ pub(super) struct Service {
     /// What clients ask.
     pub calls: mpsc::Receiver<Incoming>,
     counter: Counter,
+    /// The answer of the job that has the peer, which waits for the person's decision.
+    undecided: Option<Box<Round>>,
+    /// A job that has the peer and that nobody waits for any more.
+    left: Option<u64>,
     families: Vec<Family>,
     /// How many clients are served, but for reviewers.
     clients: std::sync::Arc<()>,
@@ -57,6 +61,8 @@ impl Service {
             tell,
             calls,
             counter: Counter::open(),
+            undecided: None,
+            left: None,
             families: Vec::new(),
             clients: std::sync::Arc::new(()),
             reviewers: std::sync::Arc::new(()),
@@ -170,11 +176,7 @@ impl Desk for Front<'_> {
             ));
         }
         if self.app.ledger.awaits_person() {
-            return Some(Fault::new(
-                Code::NeedsPerson,
-                "a question of the peer waits for the person at the console; nothing is sent before it is answered or \
-                 put aside",
-            ));
+            return Some(needs_person());
         }
         if self.app.asking.is_none() && self.app.peer.doing.activity == Activity::Blocked {
             return Some(Fault::new(
@@ -244,6 +246,18 @@ impl Desk for Front<'_> {
         files::append_line(&folder.join(SUBMISSIONS), line, limits::SUBMISSIONS_BYTES)
             .map_err(|error| Fault::new(Code::Failed, error.to_string()))
     }
+}
+
+fn needs_person() -> Fault {
+    Fault::new(
+        Code::NeedsPerson,
+        "a question of the peer waits for the person at the console; nothing is sent before it is answered or put \
+         aside",
+    )
+}
+
+fn value_of(round: &Round) -> Result<Value, Fault> {
+    serde_json::to_value(round).map_err(|error| Fault::new(Code::Failed, error.to_string()))
 }
 
 impl Inner<'_> {
@@ -336,7 +350,14 @@ impl Inner<'_> {
             Incoming::Left { id, client } => {
                 let is_held = self.service.counter.held().is_some_and(|job| job.id == id);
                 self.service.counter.left(id);
-                if is_held {
+                if is_held && self.service.undecided.is_some() {
+                    self.decide(None);
+                    self.update(Event::Left);
+                    self.update(Event::Notice(format!(
+                        "{client} no longer waits for your answer"
+                    )));
+                } else if is_held {
+                    self.service.left = Some(id);
                     self.update(Event::Notice(format!(
                         "{client} no longer waits; the round goes on"
                     )));
@@ -384,7 +405,7 @@ impl Inner<'_> {
                     .finish(Err(Fault::new(Code::Failed, why)));
             }
         }
-        if self.service.counter.held().is_none() {
+        if self.service.counter.held().is_none() || self.service.undecided.is_some() {
             return;
         }
         if let Some(asking) = &self.app.asking {
@@ -401,15 +422,50 @@ impl Inner<'_> {
         }
     }
 
-    /// Gives the job that has the peer what came of it.
+    /// Gives the job that has the peer what came of it; a question of the peer's waits for the person first (A.8).
     pub(super) fn hand_over(&mut self, result: &Result<Round, Failure>) {
         self.waits_for = None;
-        let outcome = match result {
-            Ok(round) => serde_json::to_value(round)
-                .map_err(|error| Fault::new(Code::Failed, error.to_string())),
-            Err(failure) => Err(fault_of(failure, Code::Failed)),
+        let service = &mut self.service;
+        // What the person asks while a question of another waits is not that other's.
+        if service.undecided.is_some() {
+            return;
+        }
+        match result {
+            Ok(round)
+                if round.reading.verdict() == Verdict::Escalate
+                    && service
+                        .counter
+                        .held()
+                        .is_some_and(|job| service.left != Some(job.id)) =>
+            {
+                service
+                    .counter
+                    .note("waits for the person's decision at the console", true);
+                service.counter.clear(&needs_person());
+                service.undecided = Some(Box::new(round.clone()));
+            }
+            Ok(round) => service.counter.finish(value_of(round)),
+            Err(failure) => {
+                let fault = fault_of(failure, Code::Failed);
+                service.counter.finish(Err(fault));
+            }
+        }
+    }
+
+    /// Says that nobody waits for the person's decision, where that is so.
+    pub(super) fn tell_who_left(&mut self) {
+        if self.service.undecided.is_none() {
+            self.update(Event::Left);
+        }
+    }
+
+    /// Gives the call that waits for it the person's decision with the peer's question, or the question alone.
+    pub(super) fn decide(&mut self, answer: Option<String>) {
+        let Some(mut round) = self.service.undecided.take() else {
+            return;
         };
-        self.service.counter.finish(outcome);
+        round.human = answer.map(|answer| Human { answer });
+        self.service.counter.finish(value_of(&round));
     }
 
     /// Gives the job that has the peer what was answered to its text.
@@ -425,6 +481,7 @@ impl Inner<'_> {
     /// Tells all who wait that the console ends.
     pub(super) fn close_counter(&mut self) {
         self.service.listener = None;
+        self.decide(None);
         let gone = Fault::new(
             Code::ConsoleGone,
             "the console ended before there was an answer; what it recorded is in its session",

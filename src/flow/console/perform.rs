@@ -101,6 +101,7 @@ impl Inner<'_> {
             Effect::AskChannel => self.ask_channel(),
             Effect::Conclude => self.conclude(),
             Effect::Ask(wish) => self.ask(wish),
+            Effect::Decide(answer) => self.decide(answer),
             Effect::StopWaiting => self.stop_waiting(),
             Effect::Restart(role) => self.restart(role),
             Effect::Copy(text) => self.copy(text),

@@ -303,6 +303,7 @@ impl Inner<'_> {
                             at: time_of_day(),
                         };
                         self.update(Event::Answered(Box::new(answered)));
+                        self.tell_who_left();
                     }
                     Err(failure) => self.update(Event::Unanswered(failure.to_string())),
                 }

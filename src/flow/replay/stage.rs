@@ -477,6 +477,7 @@ impl Stage<'_> {
             | Effect::Type(_)
             | Effect::Resize(..)
             | Effect::AskChannel
+            | Effect::Decide(_)
             | Effect::Conclude
             | Effect::Ask(_)
             | Effect::StopWaiting

@@ -120,6 +120,7 @@ impl Story {
             reading,
             raw_tail: None,
             rounds_on_topic: 0,
+            human: None,
             source: round.source.unwrap_or(Source::Screen),
             checked_by: round.checked_by.clone(),
             agreement: round.agreement,
