@@ -1,6 +1,7 @@
 //! `doctor`: which agents are installed, what is proven of them, and what is wrong on this machine.
 
 mod report;
+mod routes;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -117,6 +118,10 @@ pub fn standing(profile: &Profile, version: &str) -> Standing {
 pub struct Facts {
     /// Agents and what became of looking for them.
     pub agents: Vec<(Profile, Presence)>,
+    /// The ways a review can go beside the host; none when the settings are faulty.
+    pub routes: Vec<routes::Told>,
+    /// The models that may be used.
+    pub models: Vec<String>,
     /// The program git.
     pub git: Presence,
     /// Relative folders of the search path.
@@ -194,18 +199,23 @@ pub fn run(place: &Workplace, options: &Options) -> Printed {
 
 fn gather(place: &Workplace, options: &Options) -> Facts {
     let layers = read(place, options);
-    let (profiles, diagnostics, faults, confinement) = match load(&layers) {
+    let loaded = load(&layers);
+    let search = match (text_variable("PATH"), &place.root) {
+        (Some(path), Some(root)) => outside_path(&path, root),
+        (path, _) => path.unwrap_or_default(),
+    };
+    let (profiles, diagnostics, faults, confinement) = match &loaded {
         Ok(settings) => (
             settings.profiles().cloned().collect(),
             settings.diagnostics.clone(),
             Faults(Vec::new()),
-            confined(&settings, place, options),
+            confined(settings, place, options),
         ),
         // Only here: the report of a faulty file is still worth reading, and nothing is started from it.
         Err(faults) => (
             bundled_profiles().map(bundled_profile).collect::<Vec<_>>(),
             Vec::new(),
-            faults,
+            faults.clone(),
             None,
         ),
     };
@@ -219,17 +229,13 @@ fn gather(place: &Workplace, options: &Options) -> Facts {
             .as_ref()
             .is_some_and(|root| settings_file::is_inside(path, root))
     };
-    let search = match (text_variable("PATH"), &place.root) {
-        (Some(path), Some(root)) => outside_path(&path, root),
-        (path, _) => path.unwrap_or_default(),
-    };
     let ask = |path: &Path, profile: &Profile| ask_version(path, profile, &search);
     // Agents take up to a second to tell their version: they are asked all at once.
     let profiles: Vec<Profile> = profiles
         .into_iter()
         .filter(|profile| !profile.command.is_empty())
         .collect();
-    let agents = std::thread::scope(|scope| {
+    let agents: Vec<(Profile, Presence)> = std::thread::scope(|scope| {
         let asked: Vec<_> = profiles
             .into_iter()
             .map(|profile| {
@@ -249,6 +255,13 @@ fn gather(place: &Workplace, options: &Options) -> Facts {
             .filter_map(|thread| thread.join().ok())
             .collect()
     });
+    let (routes, models) = match &loaded {
+        Ok(settings) => (
+            routes::gather(settings, place, &agents),
+            settings.routes.allowed.admitted(),
+        ),
+        Err(_) => Default::default(),
+    };
     let git = Profile {
         command: vec!["git".to_owned()],
         version_args: vec!["--version".to_owned()],
@@ -262,6 +275,8 @@ fn gather(place: &Workplace, options: &Options) -> Facts {
     let folders = &place.folders;
     Facts {
         agents,
+        routes,
+        models,
         git: presence(&git, &probe),
         relative: relative_folders(path.as_deref()),
         layers,

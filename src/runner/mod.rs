@@ -51,18 +51,26 @@ impl Runner {
     pub fn proven(self) -> Option<(&'static str, &'static [&'static str])> {
         const SEEN: &[&str] = &[
             "answer",
-            "rate limit",
-            "overload",
-            "hang",
-            "garbage",
+            "started inside another agent",
+            "time limit",
             "empty answer",
-            "nested",
+            "write refused",
         ];
         match self {
             Self::Claude => Some(("2.1.197", SEEN)),
             Self::Opencode => Some(("1.18.33", SEEN)),
             Self::Codex => Some(("0.171.0", SEEN)),
             Self::Gemini => None,
+        }
+    }
+
+    /// What was never seen on its real program.
+    pub fn unproven(self) -> &'static [&'static str] {
+        match self {
+            Self::Claude => &["a usage limit", "log-in by subscription (bare = false)"],
+            Self::Opencode => &["a usage limit", "a permission question"],
+            Self::Codex => &["a usage limit", "log-in by the system's keyring"],
+            Self::Gemini => &["everything"],
         }
     }
 }

@@ -15,7 +15,7 @@ fn shown(text: &str) -> String {
     plain::display(text, limits::QUOTE_BYTES)
 }
 
-fn shown_path(path: &Path) -> String {
+pub(super) fn shown_path(path: &Path) -> String {
     shown(&path.to_string_lossy())
 }
 
@@ -39,6 +39,19 @@ pub(super) fn text(facts: &Facts) -> String {
         .any(|(_, presence)| matches!(presence, Presence::Found { .. }))
     {
         line("  No agent is installed; `--peer demo` works without one.".to_owned());
+    }
+    if !facts.routes.is_empty() {
+        line("\nRoutes".to_owned());
+        for words in super::routes::text(&facts.routes) {
+            line(format!("  {words}"));
+        }
+        if !facts.models.is_empty() {
+            line(format!(
+                "  {:<13} {}",
+                "models",
+                shown(&facts.models.join(", "))
+            ));
+        }
     }
     line("\nSettings".to_owned());
     for (layer, file) in files_of(&facts.layers) {
@@ -247,6 +260,7 @@ pub(super) fn json(facts: &Facts) -> Value {
         "schema": "codriver.doctor/1",
         "version": env!("CARGO_PKG_VERSION"),
         "harnesses": agents,
+        "runners": super::routes::json(&facts.routes, &facts.models),
         "config": {
             "files": files_json(&files_of(&facts.layers)),
             "faults": faults_json(&facts.faults.0),
@@ -391,6 +405,8 @@ mod tests {
     #[test]
     fn a_report_says_everything_once() {
         let facts = Facts {
+            routes: Vec::new(),
+            models: vec!["openai/gpt".to_owned()],
             agents: vec![
                 (codex(), found("/bin/codex", "0.171.0")),
                 (
