@@ -258,7 +258,11 @@ fn codex(events: &[Event]) -> Said {
         .filter_map(|event| event.text(&["item", "text"]))
         .next_back();
     said.last = owned(message);
-    if has("turn.failed") || has("error") {
+    // It tells each reconnection as an error and goes on: one that a completed turn follows was none.
+    let last = |kind: &str| events.iter().rposition(|event| event.kind() == kind);
+    let is_error =
+        last("error").is_some_and(|at| last("turn.completed").is_none_or(|end| end < at));
+    if has("turn.failed") || is_error {
         said.outcome = Err(refused());
     } else if message.is_some() || has("turn.completed") {
         said.outcome = Ok(message.unwrap_or_default().to_owned());
@@ -478,6 +482,17 @@ mod tests {
         assert_eq!(
             kind(Runner::Codex, start, Some(0)),
             Err(FailureKind::Unparsable)
+        );
+        let notice = r#"{"type":"error","message":"Reconnecting... 1/5"}"#;
+        let went_on = format!("{start}\n{notice}\n{}\n{done}", message("fine"));
+        assert_eq!(
+            kind(Runner::Codex, &went_on, Some(0)),
+            Ok("fine".to_owned())
+        );
+        let broke = format!("{start}\n{}\n{done}\n{notice}", message("fine"));
+        assert_eq!(
+            kind(Runner::Codex, &broke, Some(0)),
+            Err(FailureKind::Refused)
         );
     }
 
