@@ -3,6 +3,7 @@
 //!
 //! Standard output carries the protocol alone. Nothing is looked up before the client has its greeting.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,7 +36,7 @@ use crate::pairing;
 use crate::plain;
 use crate::world::files::Places;
 use crate::world::socket::{self, SocketError, Who};
-use crate::world::{environment, files, mcp as protocol};
+use crate::world::{environment, files, mcp as protocol, own};
 
 /// Serves one client on standard input and output until it goes.
 pub async fn run(place: &Workplace, options: &Options, serving: &Serving) -> Result<(), Failure> {
@@ -51,6 +52,7 @@ pub async fn run(place: &Workplace, options: &Options, serving: &Serving) -> Res
         inner: Arc::new(Inner {
             backend,
             place: place.clone(),
+            settings: settings_of(options),
             calls,
             links: Mutex::new(Links::default()),
         }),
@@ -90,6 +92,8 @@ enum Backend {
 struct Inner {
     backend: Backend,
     place: Workplace,
+    /// The words that give this program once more the settings this one has.
+    settings: Vec<OsString>,
     /// The way to the keeper.
     calls: mpsc::Sender<Incoming>,
     links: Mutex<Links>,
@@ -196,6 +200,16 @@ impl Server {
         let call = match wanted(self.offer, name, arguments)? {
             Wanted::Call(call) => call,
             Wanted::Peers(scope) => return self.peers(scope, &named(context)).await,
+            Wanted::Review { role, base } => {
+                let link = self.link(&named(context)).await?;
+                if link.welcome.standing == Standing::Reviewer {
+                    return Err(Fault::new(
+                        Code::NotAllowed,
+                        "a peer asks for no review of its own",
+                    ));
+                }
+                return review(role, base, &self.inner, context).await;
+            }
         };
         if let (
             Backend::File(file),
@@ -279,6 +293,68 @@ impl Server {
         Ok(json!({"peers": peers}))
     }
 }
+
+/// Has a role review the change: this program once more, which keeps its records and ends what it starts by itself.
+async fn review(
+    role: crate::route::Role,
+    base: Option<String>,
+    inner: &Inner,
+    context: &RequestContext<RoleServer>,
+) -> Result<Value, Fault> {
+    let mut args = inner.settings.clone();
+    args.extend(["--json", "--quiet", "review", "--role", role.name()].map(OsString::from));
+    args.extend(base.map(|base| format!("--base={base}").into()));
+    let calling = own::call(&args, inner.place.worktree(), REVIEW_BYTES);
+    tokio::pin!(calling);
+    let began = Instant::now();
+    let mut count = 0;
+    let called = loop {
+        tokio::select! {
+            called = &mut calling => break called,
+            () = tokio::time::sleep(limits::PROGRESS_EVERY) => {
+                count += 1;
+                let elapsed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+                progress(context, count, "reviewing", "", elapsed).await;
+            }
+        }
+    };
+    let called = called.map_err(|error| Fault::new(Code::Failed, error.to_string()))?;
+    let result = serde_json::from_slice(&called.output).ok();
+    if let (Some(0 | 11 | 12), Some(review)) = (called.status, result) {
+        return Ok(review);
+    }
+    // What it says of a failure is its own words; the last line is the failure itself.
+    let said = String::from_utf8_lossy(&called.error);
+    let last = said
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("codriver: "));
+    let code = match called.status {
+        Some(14) => Code::Refused,
+        Some(15) => Code::Timeout,
+        Some(130) => Code::Interrupted,
+        _ => Code::Failed,
+    };
+    let what = last.unwrap_or("the review gave no result");
+    Err(Fault::new(code, plain::display(what, 4096)))
+}
+
+/// The settings this call was given on its command line.
+fn settings_of(options: &Options) -> Vec<OsString> {
+    let file = options.config.iter().flat_map(|file| {
+        // It is meant from where this program was started.
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        [OsString::from("--config"), file.into_os_string()]
+    });
+    let flags = options
+        .flags
+        .iter()
+        .flat_map(|flag| [flag.flag.into(), OsString::from(&flag.value)]);
+    file.chain(flags).collect()
+}
+
+/// Most of a review's result that is read.
+const REVIEW_BYTES: usize = 1 << 20;
 
 /// The peers one console has; those of another one bear its name.
 async fn asked_of(link: &Link, name: Option<String>) -> Result<Vec<Value>, Fault> {

@@ -8,10 +8,13 @@ use crate::bridge::{Call, Code, Fault, Pace, Scope, Work};
 use crate::limits;
 use crate::plain;
 use crate::recording::word::{Kind, Verdict};
+use crate::route::Role;
 
 const TOOLS: &str = include_str!("../../assets/mcp/tools.json");
 /// The schema of a round's result, as scripts have it.
 const ROUND: &str = include_str!("../../assets/schema/round.json");
+/// The schema of a role review's result, as scripts have it.
+const REVIEW: &str = include_str!("../../assets/schema/review.json");
 const SUBMIT: &str = include_str!("../../assets/mcp/submit.json");
 
 /// Which tools a client is offered.
@@ -69,6 +72,7 @@ impl From<Written> for Described {
         let output = match written.output_schema {
             Value::Object(schema) => schema,
             Value::String(name) if name == "round" => round_schema(),
+            Value::String(name) if name == "review" => bundled(REVIEW),
             _ => poll_schema(),
         };
         Self {
@@ -82,12 +86,17 @@ impl From<Written> for Described {
     }
 }
 
+/// A bundled schema. A client that puts it among its own needs no name of ours.
+fn bundled(text: &str) -> Map<String, Value> {
+    let mut schema: Map<String, Value> =
+        serde_json::from_str(text).expect("the bundled schema is well formed");
+    schema.remove("title");
+    schema
+}
+
 /// The schema of a round's result, with the id it can be asked for again by.
 fn round_schema() -> Map<String, Value> {
-    let mut schema: Map<String, Value> =
-        serde_json::from_str(ROUND).expect("the bundled schema is well formed");
-    // A client that puts it among its own needs no name of ours.
-    schema.remove("title");
+    let mut schema = bundled(ROUND);
     if let Some(Value::Object(fields)) = schema.get_mut("properties") {
         let id = json!({"type": "string", "description": "The id poll_round takes."});
         fields.insert("round_id".to_owned(), id);
@@ -127,6 +136,13 @@ pub enum Wanted {
     Call(Call),
     /// The peers within a scope; more than one console may have to be asked.
     Peers(Scope),
+    /// The review of a role.
+    Review {
+        /// The role.
+        role: Role,
+        /// The revision the working tree is held against.
+        base: Option<String>,
+    },
 }
 
 #[derive(Deserialize)]
@@ -190,6 +206,13 @@ struct Asking {
     pane: Option<String>,
     prompt: String,
     timeout_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reviewing {
+    role: String,
+    base: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -298,6 +321,24 @@ pub fn wanted(offer: Offer, name: &str, arguments: Map<String, Value>) -> Result
             };
             round(pane, work, timeout_ms, Pace::Wait)?
         }
+        "review" => {
+            let Reviewing { role, base } = parsed(name, arguments)?;
+            let role = Role::of(&role)
+                .filter(|role| !matches!(role, Role::Peer | Role::Implementer))
+                .ok_or_else(|| {
+                    bad(
+                        name,
+                        "`role` is ruthless-reviewer, security-reviewer or auditor",
+                    )
+                })?;
+            if base
+                .as_ref()
+                .is_some_and(|base| base.is_empty() || base.starts_with('-'))
+            {
+                return Err(bad(name, "`base` is a revision"));
+            }
+            return Ok(Wanted::Review { role, base });
+        }
         "poll_round" => {
             let Polling { round_id, wait_ms } = parsed(name, arguments)?;
             Call::Poll { round_id, wait_ms }
@@ -389,6 +430,7 @@ mod tests {
                 "brief",
                 "discuss",
                 "ask_review",
+                "review",
                 "start_discuss",
                 "poll_round"
             ]

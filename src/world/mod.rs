@@ -18,6 +18,7 @@ pub mod loopback;
 pub mod mcp;
 pub mod orphans;
 pub mod outer;
+pub mod own;
 pub mod process;
 pub mod program;
 pub mod pty;

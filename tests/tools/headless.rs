@@ -387,3 +387,28 @@ fn what_a_reviewer_runs_gets_no_peer_of_its_own() -> Outcome {
     assert!(told.contains("not-allowed"), "{told}");
     client.leave()
 }
+
+#[test]
+fn a_role_reviews_the_change_by_its_tool() -> Outcome {
+    let world = World::new()?;
+    std::fs::write(world.path("repo").join("a.rs"), "fn a() { b().unwrap() }\n")?;
+    let mut client = Client::start(&world, &["--peer", "demo"])?;
+    let review = client.call("review", &json!({"role": "security-reviewer"}))?;
+    assert_eq!(review["schema"], "codriver.review/1", "{review}");
+    assert_eq!(
+        [&review["word"], &review["route"]["ran"]],
+        [&json!("BLOCK"), &json!("host")]
+    );
+    let text = std::fs::read_to_string(review["return"].as_str().ok_or("a path")?)?;
+    assert!(text.contains("## Verdict"), "{text}");
+    for (arguments, code) in [
+        (json!({"role": "implementer"}), "bad-argument"),
+        (json!({"role": "auditor", "base": "-x"}), "bad-argument"),
+        (json!({"role": "auditor", "base": "nowhere"}), "failed"),
+    ] {
+        let told = client.refusal("review", &arguments)?;
+        assert!(told.contains(code), "{told}");
+    }
+    client.leave()?;
+    world.is_left_alone()
+}
