@@ -108,6 +108,9 @@ pub struct Args {
     /// What every command takes.
     #[command(flatten)]
     pub global: Global,
+    /// Go on with an earlier session of this repository (default: the last one): its agents, its rounds and receipts
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
+    pub resume: Option<String>,
     /// The command.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -941,6 +944,8 @@ pub enum Progress {
 pub enum Task {
     /// The console.
     Pair,
+    /// The console, going on with the session of this name, or with the last one.
+    Resume(String),
     /// The console with two demo agents.
     Demo,
     /// One round.
@@ -1051,6 +1056,9 @@ pub enum UsageError {
         "--panel takes two different routes with a comma between, for example codex,claude, and no --via"
     )]
     Panel,
+    /// Resuming something that is not the console.
+    #[error("--resume opens the console, so it goes with no other command and not with --headless")]
+    Resume,
     /// A harness name that is empty.
     #[error("{0} takes the name of a harness")]
     Name(&'static str),
@@ -1067,6 +1075,15 @@ impl Args {
             _ => Role::Peer,
         };
         let options = self.global.resolve(around, role)?;
+        if let Some(session) = self.resume {
+            return match self.command {
+                None | Some(Command::Pair) if !options.headless => Ok(Call {
+                    options,
+                    task: Task::Resume(session),
+                }),
+                _ => Err(UsageError::Resume),
+            };
+        }
         let task = match self.command.unwrap_or(Command::Pair) {
             Command::Pair if options.headless => return Err(UsageError::NoCommand),
             Command::Pair => Task::Pair,

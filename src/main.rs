@@ -164,7 +164,7 @@ fn run(call: &Call) -> Result<Printed, Failure> {
             explain::run(args, &settings, options, &mut note)
                 .map_err(|error| (error.exit(), Box::from(error)) as Failure)
         }
-        Task::Pair | Task::Demo => pair(&call.task, &place()?, options),
+        Task::Pair | Task::Resume(_) | Task::Demo => pair(&call.task, &place()?, options),
         Task::Confine(_) | Task::DemoAgent(_) => unreachable!("these are programs of their own"),
     }
 }
@@ -207,6 +207,9 @@ fn pair(task: &Task, place: &Workplace, options: &Options) -> Result<Printed, Fa
     let mut drawing = Drawing(ui::Console::default());
     let left = match task {
         Task::Demo => runtime.block_on(console::demo(place, options, &mut drawing)),
+        Task::Resume(named) => {
+            runtime.block_on(console::resume(named, place, options, &mut drawing))
+        }
         _ => runtime.block_on(console::run(place, options, &mut drawing)),
     };
     // What still looks at something is of no use any more.

@@ -6,7 +6,7 @@ _codriver_and_sessions() {
         case "$word" in
             sessions) takes="s" ;;
             show|export) [[ "$takes" == "s" ]] && takes="id" ;;
-            replay) takes="id" ;;
+            replay|--resume) takes="id" ;;
         esac
     done
     _codriver "$@"

@@ -11,7 +11,7 @@ use crate::recording::cast::{self, Header};
 use crate::recording::digest::Digest;
 use crate::recording::event::{Entry, Event, Trace};
 use crate::recording::receipt::{Body, Chain, Seal, Text};
-use crate::recording::session::{self, Pane, Session, State};
+use crate::recording::session::{self, Pane, Resumed, Session, State};
 use crate::screen::Size;
 use crate::world::random;
 use crate::world::store::{Log, Store, StoreError};
@@ -110,6 +110,17 @@ impl Recorder {
         self.receipts = store.log("receipts.jsonl")?;
         self.store = store;
         Ok(())
+    }
+
+    /// Goes on with the receipts of an earlier session. Nothing has been receipted before.
+    pub fn resume(&mut self, resumed: Resumed) {
+        let seal = Seal {
+            count: 0,
+            head: resumed.receipts.head.clone(),
+        };
+        self.chain = Chain::new(&self.session.id, seal);
+        self.session.resumed = Some(resumed);
+        self.save();
     }
 
     /// The session's id; there is one even when nothing is recorded.

@@ -178,6 +178,8 @@ pub(super) struct Talk {
     briefed: bool,
     /// Rounds since then.
     round: u32,
+    /// Where their numbers begin: behind the last round of the session that is gone on with.
+    first: u32,
     /// Briefs and messages so far, for the names of their texts.
     exchanges: u32,
     /// The working tree before the exchange.
@@ -205,6 +207,7 @@ impl Talk {
             version: None,
             briefed: false,
             round: 0,
+            first: 0,
             exchanges: 0,
             before: None,
             current: None,
@@ -213,6 +216,12 @@ impl Talk {
             instead: None,
             written: Vec::new(),
         }
+    }
+
+    /// Has the rounds counted from this number on.
+    pub(super) fn count_from(&mut self, last: u32) {
+        self.first = last;
+        self.round = last;
     }
 
     /// Takes in that the peer was launched, perhaps anew: a mark of its brief died with the old one (A.4).
@@ -485,7 +494,7 @@ impl Talk {
                 // Only an agreement makes the pane a briefed one, and counts its rounds anew.
                 if brief.reading.verdict() == Verdict::Agree {
                     self.briefed = true;
-                    self.round = 0;
+                    self.round = self.first;
                 }
                 match ask {
                     Ask::Brief { .. } => over(Ok(brief)),

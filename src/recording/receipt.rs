@@ -342,7 +342,17 @@ pub enum Break {
 ///
 /// What is not found is a file rewritten from some line on together with its session file.
 pub fn verify(lines: &[u8], seal: &Seal) -> Result<Vec<Receipt>, Break> {
-    let (receipts, found) = links(lines)?;
+    verify_after(lines, None, seal)
+}
+
+/// The same for a session that goes on with another one, whose last receipt has the digest `before`. Where there is no
+/// receipt yet the seal may name that one.
+pub fn verify_after(
+    lines: &[u8],
+    before: Option<&Digest>,
+    seal: &Seal,
+) -> Result<Vec<Receipt>, Break> {
+    let (receipts, found) = links_after(lines, before)?;
     let count = seal.count;
     if found.count < count {
         return Err(Break::Missing {
@@ -356,7 +366,8 @@ pub fn verify(lines: &[u8], seal: &Seal) -> Result<Vec<Receipt>, Break> {
             count,
         });
     }
-    if found.head != seal.head {
+    let is_head = found.head == seal.head || (count == 0 && seal.head.is_none());
+    if !is_head {
         return Err(Break::Head);
     }
     Ok(receipts)
@@ -364,7 +375,15 @@ pub fn verify(lines: &[u8], seal: &Seal) -> Result<Vec<Receipt>, Break> {
 
 /// Reads a file of receipts and checks that each line follows the one before; gives the seal it should have.
 pub fn links(lines: &[u8]) -> Result<(Vec<Receipt>, Seal), Break> {
-    let mut seal = Seal::default();
+    links_after(lines, None)
+}
+
+/// The same for a session that goes on with another one.
+pub fn links_after(lines: &[u8], before: Option<&Digest>) -> Result<(Vec<Receipt>, Seal), Break> {
+    let mut seal = Seal {
+        count: 0,
+        head: before.cloned(),
+    };
     let mut receipts = Vec::new();
     for line in lines.split_inclusive(|byte| *byte == b'\n') {
         let number = seal.count + 1;

@@ -59,6 +59,19 @@ pub struct Session {
     pub receipts: Seal,
     /// False when part of a pane's output is missing from its recording.
     pub whole: bool,
+    /// The session that is gone on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Resumed")]
+    pub resumed: Option<Resumed>,
+}
+
+/// A session that another one goes on with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Resumed {
+    /// Its id.
+    pub session: String,
+    /// Its receipts: the first one of the session that goes on names the last of these.
+    pub receipts: Seal,
 }
 
 /// How a session stands.
@@ -136,7 +149,13 @@ impl Session {
             panes: Vec::new(),
             receipts: Seal::default(),
             whole: true,
+            resumed: None,
         }
+    }
+
+    /// Digest of the receipt before the first one of this session.
+    fn before(&self) -> Option<&Digest> {
+        self.resumed.as_ref()?.receipts.head.as_ref()
     }
 
     /// Reads a session file. Of one of a newer form what is known is taken over, and the fault says so.
@@ -169,6 +188,7 @@ impl Session {
             panes: serde_json::from_value(part("panes")).unwrap_or_default(),
             receipts: serde_json::from_value(part("receipts")).unwrap_or_default(),
             whole: serde_json::from_value(part("whole")).unwrap_or(false),
+            resumed: serde_json::from_value(part("resumed")).ok(),
             schema: schema.clone(),
         };
         let newer = plain::display(&schema, crate::limits::QUOTE_BYTES);
@@ -178,16 +198,17 @@ impl Session {
     /// Checks the session's receipts against its seal, as [`receipt::verify`] does. A session that was killed may have
     /// one more than it counts, since the line is written first.
     pub fn verify(&self, lines: &[u8]) -> Result<Vec<Receipt>, Break> {
-        let counted = receipt::verify(lines, &self.receipts);
+        let counted = receipt::verify_after(lines, self.before(), &self.receipts);
         let Err(Break::Added { found, count }) = counted else {
             return counted;
         };
         if self.state != State::Open || found != count + 1 {
             return counted;
         }
-        let (receipts, _) = receipt::links(lines)?;
+        let (receipts, _) = receipt::links_after(lines, self.before())?;
         let newest = receipts.last().and_then(|newest| newest.prev.as_ref());
-        if newest == self.receipts.head.as_ref() {
+        let sealed = self.receipts.head.as_ref().or(self.before());
+        if newest == sealed {
             Ok(receipts)
         } else {
             Err(Break::Head)

@@ -5,6 +5,7 @@ mod keys;
 mod life;
 mod panes;
 mod replay;
+mod resume;
 mod rounds;
 mod tmux;
 mod world;

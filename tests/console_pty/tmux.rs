@@ -47,8 +47,20 @@ impl Tmux {
             "set -g set-clipboard on\nset -s escape-time 0\nset -g focus-events on\nset -g history-limit 1000\n",
         )?;
         let tmux = Self { world, socket };
+        tmux.begin((cols, rows), args)?;
+        Ok(Some(tmux))
+    }
+
+    /// Starts the program once more, in a terminal of its own, behind the one that was left.
+    pub(crate) fn again(&self, size: (u16, u16), args: &[&str]) -> Outcome {
+        self.tell(&["kill-server"])?;
+        self.begin(size, args)
+    }
+
+    fn begin(&self, (cols, rows): (u16, u16), args: &[&str]) -> Outcome {
+        let tmux = self;
         let mut command = tmux.command();
-        command.arg("-f").arg(&settings);
+        command.arg("-f").arg(self.world.path("tmux.conf"));
         command.args([
             "new-session",
             "-d",
@@ -69,7 +81,7 @@ impl Tmux {
         command.args(["TERM=tmux-256color", "COLORTERM=truecolor", PROGRAM]);
         command.args(args);
         run(&mut command)?;
-        Ok(Some(tmux))
+        Ok(())
     }
 
     fn command(&self) -> Command {

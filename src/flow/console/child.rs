@@ -32,6 +32,8 @@ pub(super) struct Grounds<'a> {
     pub place: &'a Workplace,
     /// The session's folder, where there is one.
     pub session: Option<&'a Path>,
+    /// Whether an earlier session is gone on with.
+    pub resumes: bool,
     /// The console's socket, where there is one.
     pub socket: Option<PathBuf>,
     /// What keeps the peer from writing.
@@ -89,7 +91,8 @@ impl Child {
         now: Duration,
     ) -> Result<Started, Failure> {
         let seat = match (role, earlier) {
-            (Role::Driver, None) => Seat::Driver,
+            (Role::Driver, None) if !grounds.resumes => Seat::Driver,
+            (Role::Driver, None) => Seat::DriverAgain,
             (Role::Driver, Some(_)) => Seat::DriverAgain,
             (Role::Peer, _) => Seat::Peer,
         };

@@ -6,6 +6,7 @@ mod counter;
 mod editor;
 mod inflow;
 mod perform;
+mod resume;
 mod rounds;
 mod state;
 mod trace;
@@ -22,6 +23,7 @@ use tokio::time::sleep_until;
 use self::child::{Child, News};
 use self::conductor::{Conductor, Deed};
 use self::counter::next_client;
+use self::resume::{Resumption, Seats};
 use self::state::Inner;
 use super::bridge::Incoming;
 use super::config::{self, Workplace};
@@ -55,12 +57,48 @@ pub trait Draw {
 pub async fn run(place: &Workplace, options: &Options, draw: &mut dyn Draw) -> Result<(), Failure> {
     let settings =
         config::settings(place, options).map_err(|faults| Failure::of(Exit::Usage, &faults))?;
-    let driver = match settings.driver.value.as_str() {
-        "none" => None,
-        name => Some(Arc::new(seated(&settings, name, place)?)),
+    let seats = Seats {
+        driver: settings.driver.value.clone(),
+        peer: settings.peer.value.clone(),
     };
-    let peer = Arc::new(seated(&settings, &settings.peer.value, place)?);
-    open(&settings, (driver, peer), place, options, draw, None).await
+    let agents = agents(&settings, &seats, place)?;
+    open(&settings, agents, place, options, draw, Begin::Fresh).await
+}
+
+/// Opens the console with the agents of an earlier session and goes on where that ended; an empty name is the last one.
+pub async fn resume(
+    named: &str,
+    place: &Workplace,
+    options: &Options,
+    draw: &mut dyn Draw,
+) -> Result<(), Failure> {
+    let settings =
+        config::settings(place, options).map_err(|faults| Failure::of(Exit::Usage, &faults))?;
+    let (resumption, seats) = Resumption::find(named, place, &settings, options)?;
+    let agents = agents(&settings, &seats, place)?;
+    let begin = Begin::Again(Box::new(resumption));
+    open(&settings, agents, place, options, draw, begin).await
+}
+
+/// How a console begins.
+enum Begin {
+    /// With nothing before it.
+    Fresh,
+    /// With a part that is played.
+    Demo(Conductor),
+    /// Where an earlier session ended.
+    Again(Box<Resumption>),
+}
+
+/// The profiles of driver and peer.
+type Agents = (Option<Arc<Profile>>, Arc<Profile>);
+
+fn agents(settings: &Settings, seats: &Seats, place: &Workplace) -> Result<Agents, Failure> {
+    let driver = match seats.driver.as_str() {
+        "none" => None,
+        name => Some(Arc::new(seated(settings, name, place)?)),
+    };
+    Ok((driver, Arc::new(seated(settings, &seats.peer, place)?)))
 }
 
 /// Opens the console with two demo agents that play a part until the person takes over.
@@ -105,18 +143,18 @@ pub async fn demo(
         place,
         options,
         draw,
-        Some(conductor),
+        Begin::Demo(conductor),
     )
     .await
 }
 
 async fn open(
     settings: &Settings,
-    (driver, peer): (Option<Arc<Profile>>, Arc<Profile>),
+    (driver, peer): Agents,
     place: &Workplace,
     options: &Options,
     draw: &mut dyn Draw,
-    conductor: Option<Conductor>,
+    begin: Begin,
 ) -> Result<(), Failure> {
     let confinement = confine::find(&peer, settings, place, options)?;
     let mouse = flag(settings, "ui.mouse").unwrap_or(true);
@@ -150,10 +188,14 @@ async fn open(
         .map_err(|error| Failure::of(Exit::Error, &error))?;
     let app = App::open(opening);
     let mut inner = Inner::open(app, outer, settings, place, options);
-    inner.conductor = conductor;
     inner.lock = confinement.lock;
     if let Some(warning) = confinement.warning() {
         inner.app.say(warning, true);
+    }
+    match begin {
+        Begin::Fresh => {}
+        Begin::Demo(conductor) => inner.conductor = Some(conductor),
+        Begin::Again(resumption) => inner.take_up(*resumption),
     }
     inner.run(Outside { signals, resizes }, draw).await;
     inner.close().await;

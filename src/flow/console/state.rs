@@ -165,6 +165,8 @@ pub(super) struct Inner<'a> {
     pub conductor: Option<Conductor>,
     /// What keeps the peer from writing.
     pub lock: Lock,
+    /// Number of the last round of the session that is gone on with.
+    pub resumes: Option<u32>,
     /// The keyboard flags and mouse mode the outer terminal has.
     pub outer_modes: (u8, u8, bool),
 }
@@ -226,6 +228,7 @@ impl<'a> Inner<'a> {
             waits_for: None,
             conductor: None,
             lock: Lock::None,
+            resumes: None,
             outer_modes: (KEY_FLAGS, 1, false),
         };
         if let Err(error) = state {
@@ -272,6 +275,7 @@ impl<'a> Inner<'a> {
             settings: self.settings,
             place: self.place,
             session: session.as_deref(),
+            resumes: self.resumes.is_some(),
             socket: self
                 .service
                 .listener
@@ -326,7 +330,12 @@ impl<'a> Inner<'a> {
                     timeout: self.options.timeout.unwrap_or(self.settings.timeout.value),
                     require: self.settings.require_tag.value,
                 };
-                let talk = self.talk.get_or_insert_with(|| Talk::open(opening));
+                let resumes = self.resumes.unwrap_or(0);
+                let talk = self.talk.get_or_insert_with(|| {
+                    let mut talk = Talk::open(opening);
+                    talk.count_from(resumes);
+                    talk
+                });
                 talk.launched(&launch, allows);
             }
         }

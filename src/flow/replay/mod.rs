@@ -8,6 +8,7 @@ mod story;
 mod verify;
 
 pub(super) use self::rounds::text_of;
+pub(super) use self::story::Story;
 
 use std::path::Path;
 

@@ -13,7 +13,7 @@ use crate::recording::session::rfc3339;
 use crate::recording::word::{Agreement, Kind, Reason, Source, Verdict};
 
 /// One thing that happened.
-pub(super) struct Told {
+pub(in crate::flow) struct Told {
     /// When.
     pub at: Duration,
     /// Its receipt.
@@ -21,7 +21,7 @@ pub(super) struct Told {
 }
 
 /// What happened in a session, by time.
-pub(super) struct Story {
+pub(in crate::flow) struct Story {
     kept: Kept,
     began: Duration,
     /// When each receipt was written.
@@ -30,7 +30,7 @@ pub(super) struct Story {
 
 impl Story {
     /// The story of a session.
-    pub(super) fn of(kept: Kept) -> Self {
+    pub(in crate::flow) fn of(kept: Kept) -> Self {
         let began = kept.summary.started.parse::<jiff::Timestamp>().ok();
         let began = began.and_then(|at| u64::try_from(at.as_millisecond()).ok());
         let mut last = Duration::ZERO;
@@ -63,7 +63,7 @@ impl Story {
     }
 
     /// What is told of the receipt at that place.
-    pub(super) fn news(&self, place: usize) -> Vec<News> {
+    pub(in crate::flow) fn news(&self, place: usize) -> Vec<News> {
         let Some(told) = self.told.get(place) else {
             return Vec::new();
         };
