@@ -128,7 +128,37 @@ fn seeks(film: &Film, last: Duration) -> Outcome {
     Ok(())
 }
 
+/// What writing lines down costs beside showing them: a flood of coloured lines in batches, as a console takes them.
+fn recording() -> Outcome {
+    let mut numbers = Numbers(7);
+    let batch: String = (0..300)
+        .map(|n| format!("\x1b[3{}m{}\x1b[m\r\n", n % 8, words(&mut numbers, 14)))
+        .collect();
+    let rounds = 2_000;
+    let begun = Instant::now();
+    let mut screen = Screen::new(Size::new(200, 50), SCROLLBACK);
+    for _ in 0..rounds {
+        screen.feed(batch.as_bytes(), Duration::ZERO);
+    }
+    let shown = begun.elapsed();
+    let mut lines = Vec::new();
+    let mut writer = Writer::new(&Header::new(Size::new(200, 50)), &mut lines);
+    let begun = Instant::now();
+    for _ in 0..rounds {
+        lines.clear();
+        writer.output(Duration::ZERO, batch.as_bytes(), &mut lines);
+    }
+    let written = begun.elapsed();
+    println!(
+        "recording   {:.1} % of what the screen takes for the same flood ({:.0} MB in {written:.2?} and {shown:.2?})",
+        written.as_secs_f64() * 100.0 / shown.as_secs_f64(),
+        (batch.len() * rounds) as f64 / 1e6
+    );
+    Ok(())
+}
+
 fn main() -> Outcome {
+    recording()?;
     let root = tempfile::tempdir()?;
     let path = root.path().join("peer.cast");
     let bytes = write(&path)?;
@@ -179,6 +209,19 @@ fn main() -> Outcome {
     seeks(&film, last)?;
     settle(&film);
     println!("            and again when those were checked against the bytes:");
+    seeks(&film, last)?;
+    let packed = root.path().join("packed.zst");
+    let begun = Instant::now();
+    codriver::world::files::pack(&path, &packed)?;
+    let size = std::fs::metadata(&packed)?.len();
+    println!(
+        "packed      {:.3} of the plain recording, in {:.2?}",
+        size as f64 / bytes as f64,
+        begun.elapsed()
+    );
+    let film = Film::open(&packed, SCROLLBACK, &Keep::Nowhere)?;
+    settle(&film);
+    println!("            and seeking in it:");
     seeks(&film, last)?;
     for (at, wanted) in marks {
         let moment = film.seek(Target::After(at))?;

@@ -136,3 +136,115 @@ fn a_receipt_whose_round_the_recording_lacks_is_no_receipt_that_holds() -> Test 
     );
     Ok(())
 }
+
+#[test]
+fn a_file_of_five_gigabytes_is_opened_at_once_and_read_as_it_is_played() -> Test {
+    use codriver::flow::replay::film::{Film, Keep};
+    use codriver::recording::track::Target;
+    let world = World::new()?;
+    let path = world.path("repo/huge.cast");
+    let mut file = fs::File::create(&path)?;
+    file.write_all(cast("# nothing").as_bytes())?;
+    // The rest is one line without an end, which takes no room on the disk.
+    file.set_len(5 << 30)?;
+    drop(file);
+    let film = Film::open(&path, 1000, &Keep::Nowhere)?;
+    let mut moment = film.seek(Target::At(Duration::from_millis(350)))?;
+    film.stop();
+    let text: Vec<String> = moment
+        .screen
+        .lines()
+        .into_iter()
+        .map(|line| line.text)
+        .collect();
+    assert_eq!(text, ["REVIEW: fine", "", "VERDICT: AGREE"]);
+    assert!(moment.step(1000).is_some());
+    Ok(())
+}
+
+#[test]
+fn keyframes_are_made_anew_when_the_recording_is_another_one() -> Test {
+    use codriver::flow::replay::film::{Film, Keep};
+    use codriver::recording::track::Target;
+    let world = World::new()?;
+    let path = world.path("repo/peer.cast");
+    let keys = world.path("repo/peer.keys");
+    let write = |word: &str| -> Result<(), Fault> {
+        let lines: String = (0..9000)
+            .map(|n| {
+                format!("[0.01, \"o\", \"{word} {n} of the lines of this recording\\r\\n\"]\n")
+            })
+            .collect();
+        Ok(fs::write(&path, format!("{HEAD}{lines}"))?)
+    };
+    let settled = |film: &Film| {
+        while !film.is_done() {
+            std::thread::yield_now();
+        }
+    };
+    let last = |film: &Film| -> Result<String, Fault> {
+        let moment = film.seek(Target::At(Duration::from_secs(60)))?;
+        let lines = moment.screen.lines();
+        Ok(lines
+            .last()
+            .map(|line| line.text.clone())
+            .unwrap_or_default())
+    };
+    write("one")?;
+    let film = Film::open(&path, 1000, &Keep::Beside)?;
+    settled(&film);
+    assert!(film.keys().count() > 0 && keys.exists());
+    let wanted = last(&film)?;
+    assert!(wanted.starts_with("one "), "{wanted}");
+    let saved = fs::read(&keys)?;
+
+    // The saved ones serve at once, and say the same.
+    let film = Film::open(&path, 1000, &Keep::Beside)?;
+    assert_eq!((film.end().is_some(), last(&film)?), (true, wanted));
+    settled(&film);
+    assert_eq!(film.take_notes(), Vec::<String>::new());
+    assert_eq!(fs::read(&keys)?, saved);
+
+    // In the middle something else stands, the edges and the length are the same.
+    let text = fs::read_to_string(&path)?;
+    let at = text.find("one 4500 ").ok_or("not there")?;
+    let changed = format!("{}two{}", &text[..at], &text[at + 3..]);
+    fs::write(&path, &changed)?;
+    let film = Film::open(&path, 10_000, &Keep::Beside)?;
+    settled(&film);
+    let film = Film::open(&path, 10_000, &Keep::Beside)?;
+    settled(&film);
+    fs::write(&path, &text)?;
+    let film = Film::open(&path, 10_000, &Keep::Beside)?;
+    settled(&film);
+    let notes = film.take_notes();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(
+        notes[0].contains("not the one the saved keyframes were made of"),
+        "{notes:?}"
+    );
+    let moment = film.seek(Target::At(Duration::from_secs(60)))?;
+    let lines = moment.screen.lines();
+    assert!(!lines.iter().any(|line| line.text.starts_with("two ")));
+
+    // Garbage and another version are told.
+    fs::write(&keys, b"codriver.keys/9\nwhat is this")?;
+    let film = Film::open(&path, 1000, &Keep::Beside)?;
+    settled(&film);
+    let notes = film.take_notes();
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("another version of codriver")),
+        "{notes:?}"
+    );
+    fs::write(&keys, b"\x00\xff")?;
+    let film = Film::open(&path, 1000, &Keep::Beside)?;
+    settled(&film);
+    let notes = film.take_notes();
+    assert!(
+        notes.iter().any(|note| note.contains("damaged")),
+        "{notes:?}"
+    );
+    Ok(())
+}
