@@ -166,6 +166,12 @@ impl Recorder {
             return;
         };
         if !self.store.has_room(bytes.len()) {
+            if recorded.is_whole {
+                self.warnings.push(format!(
+                    "the disk does not follow, so part of what the {} shows is missing from its recording",
+                    recorded.pane
+                ));
+            }
             recorded.left_out += bytes.len() as u64;
             recorded.is_whole = false;
             self.session.whole = false;
@@ -302,6 +308,11 @@ impl Recorder {
         self.chain = chain;
         self.save();
         Some(sealed.id)
+    }
+
+    /// Whether anything went wrong that nobody was told of by this itself.
+    pub fn has_warnings(&self) -> bool {
+        !self.warnings.is_empty()
     }
 
     /// What went wrong since the last call, a sentence each.
@@ -500,6 +511,12 @@ mod tests {
         recorder.output(peer, at, &flood);
         recorder.output(peer, at, &flood);
         assert!(!recorder.is_whole(peer));
+        assert_eq!(
+            recorder.take_warnings(),
+            [
+                "the disk does not follow, so part of what the peer shows is missing from its recording"
+            ]
+        );
         recorder.output(peer, at, b"after");
         let folder = recorder.folder().ok_or("no folder")?.to_path_buf();
         assert!(recorder.close(at, State::Interrupted, LONG));

@@ -64,6 +64,9 @@ impl Inner<'_> {
         }
         bytes.clear();
         self.spare = bytes;
+        if self.recorder.has_warnings() {
+            self.pass_on_warnings();
+        }
     }
 
     fn perform(&mut self, effect: Effect, now: Duration) {
