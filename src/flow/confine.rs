@@ -154,6 +154,7 @@ pub struct Cell {
     /// What is allowed, in words.
     pub policy: Policy,
     base: PathBuf,
+    readable: Vec<PathBuf>,
 }
 
 impl Cell {
@@ -191,7 +192,19 @@ impl Cell {
                 missing.is_there = files::make_folder(&missing.path).is_ok();
             }
         }
-        Ok(Self { policy, base })
+        Ok(Self {
+            policy,
+            base,
+            readable: Vec::new(),
+        })
+    }
+
+    /// Lets folders be read that lie in what is not to be read: the brief a runner is given, for example.
+    pub fn show(&mut self, folders: &[&Path]) {
+        let real = folders
+            .iter()
+            .filter_map(|folder| folder.canonicalize().ok());
+        self.readable.extend(real);
     }
 
     /// Variables that lead the usual tools to the scratch folder.
@@ -229,6 +242,7 @@ impl Cell {
         };
         Walls {
             writable: there(&self.policy.writable),
+            readable: self.readable.clone(),
             unreadable: there(&self.policy.unreadable),
             sealed: there(&self.policy.sealed),
             stage: self.base.join("stage"),
@@ -310,6 +324,17 @@ pub fn scrubbed(profile: &Profile) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// How a launch is shut in.
+#[derive(Debug, Clone, Copy)]
+pub struct Shut<'a> {
+    /// The lock of a peer.
+    pub lock: Lock,
+    /// What is configured.
+    pub settings: &'a Settings,
+    /// Folders it is to read that lie in what is not to be read.
+    pub show: &'a [&'a Path],
 }
 
 /// What became of `confine`.

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::channel::Ear;
 use super::config::Workplace;
-use super::confine::{self, Cell};
+use super::confine::{self, Cell, Shut};
 use super::failure::Failure;
 use super::pane::Launch;
 use crate::cli::Exit;
-use crate::config::{self, Channel, Grounds, LaunchError, PrivateHome, Profile, Seat, Settings};
+use crate::config::{self, Channel, Grounds, LaunchError, PrivateHome, Profile, Seat};
 use crate::confine::Lock;
 use crate::limits;
 use crate::pairing::message;
@@ -72,8 +72,7 @@ pub(super) fn prepare(
     place: &Workplace,
     session: Option<&Path>,
     socket: Option<&Path>,
-    lock: Lock,
-    settings: &Settings,
+    shut: Shut<'_>,
 ) -> Result<Prepared, Failure> {
     let broken = |error: io::Error| {
         Failure::new(
@@ -94,8 +93,9 @@ pub(super) fn prepare(
     }
     let (lock, wrap) = match seat {
         Seat::Peer => {
-            let cell = Cell::make(&base, profile, settings, place).map_err(broken)?;
-            (lock, cell.wrap(lock))
+            let mut cell = Cell::make(&base, profile, shut.settings, place).map_err(broken)?;
+            cell.show(shut.show);
+            (shut.lock, cell.wrap(shut.lock))
         }
         // The driver is only kept, so that nothing of it stays behind.
         Seat::Driver | Seat::DriverAgain => (Lock::None, confine::kept_words()),

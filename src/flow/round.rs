@@ -8,7 +8,7 @@ use super::answer;
 use super::channel::Ear;
 use super::compose::{self, Ask, Asked};
 use super::config::{self, Workplace};
-use super::confine::{self, Confinement};
+use super::confine::{self, Confinement, Shut};
 use super::failure::{Failure, because};
 use super::launch::{self, Prepared, PrivateFolder};
 use super::pane::{Around, Pane, PaneError};
@@ -395,8 +395,11 @@ impl<'a> Session<'a> {
             self.place,
             self.recorder.folder(),
             None,
-            self.confinement.lock,
-            self.settings,
+            Shut {
+                lock: self.confinement.lock,
+                settings: self.settings,
+                show: &[],
+            },
         )?;
         let Prepared {
             launch,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::config::Workplace;
-use super::confine;
+use super::confine::{self, Shut};
 use super::failure::Failure;
 use super::launch::{self, Prepared};
 use super::pane::Launch;
@@ -141,8 +141,14 @@ pub(super) async fn run(
         true => Lock::None,
         false => confine::find(&profile, settings, place, errand.options)?.lock,
     };
-    let session = errand.session;
-    let prepared = launch::prepare(&profile, Seat::Peer, place, session, None, lock, settings);
+    // The brief lies among codriver's own records, which it may not read otherwise.
+    let brief: Vec<&Path> = request.brief().parent().into_iter().collect();
+    let shut = Shut {
+        lock,
+        settings,
+        show: &brief,
+    };
+    let prepared = launch::prepare(&profile, Seat::Peer, place, errand.session, None, shut);
     let Ok(prepared) = prepared else {
         return Ok(Ran::not_started(
             FailureKind::Failed,
@@ -150,7 +156,10 @@ pub(super) async fn run(
         ));
     };
     let Prepared { launch, folder, .. } = prepared;
-    let made = invocation(runner, request, own.model.as_ref(), own.bare, errand.writes);
+    let mut made = invocation(runner, request, own.model.as_ref(), own.bare, errand.writes);
+    if !errand.writes {
+        made.shut_in(&launch.folder, launch.lock == Lock::Landlock);
+    }
     let order = finish(&program, made, &launch, request.dir());
     let start = Start {
         digest: Some(digest(&order)),

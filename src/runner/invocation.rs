@@ -1,11 +1,15 @@
 //! How each runner is started (systems.md C.5). Arguments alone: what is done with its answer is nobody's business here.
 
+use std::path::Path;
+
 use super::Runner;
 use super::model::Model;
 use super::request::Request;
 
 /// What a runner that may not write is given to work with.
 const READING: [&str; 3] = ["Read", "Grep", "Glob"];
+/// Codex's option for the file of its last message.
+const LAST_MESSAGE: &str = "--output-last-message=";
 /// The agent the opencode profile defines: it has no tool that writes or runs anything.
 const OPENCODE_READER: &str = "--agent=codriver-peer";
 
@@ -58,6 +62,27 @@ pub fn invocation(
         runner,
         args: args.0,
         env,
+    }
+}
+
+impl Invocation {
+    /// Fits it to a launch that may write in `own` alone: codex opens the file of its last message before all else, and
+    /// ends where it cannot. `is_alone`: its own sandbox cannot start under the lock, which stands in its place.
+    pub fn shut_in(&mut self, own: &Path, is_alone: bool) {
+        if self.runner != Runner::Codex {
+            return;
+        }
+        let mut follows_sandbox = false;
+        for arg in &mut self.args {
+            if arg.starts_with(LAST_MESSAGE) {
+                let file = own.join("last-message.md");
+                *arg = format!("{LAST_MESSAGE}{}", file.to_string_lossy());
+            }
+            if follows_sandbox && is_alone {
+                "danger-full-access".clone_into(arg);
+            }
+            follows_sandbox = arg == "--sandbox";
+        }
     }
 }
 
@@ -192,6 +217,27 @@ mod tests {
                 ("OPENCODE_DISABLE_EXTERNAL_SKILLS", "1"),
             ]
         );
+        Ok(())
+    }
+
+    #[test]
+    fn a_codex_that_is_shut_in_writes_its_last_message_where_it_may() -> Result<(), Refusal> {
+        for (is_alone, sandbox) in [(false, "read-only"), (true, "danger-full-access")] {
+            let mut made = invocation(Runner::Codex, &Request::check(draft())?, None, true, false);
+            made.shut_in(Path::new("/private/work"), is_alone);
+            made.args.pop();
+            made.args.pop();
+            assert_eq!(
+                joined(&made.args),
+                format!(
+                    "exec --json --sandbox {sandbox} --output-last-message=/private/work/last-message.md -C /work/shop"
+                )
+            );
+        }
+        let mut claude = invocation(Runner::Claude, &Request::check(draft())?, None, true, false);
+        let before = claude.clone();
+        claude.shut_in(Path::new("/private/work"), true);
+        assert_eq!(claude, before);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ tests! {
     there_are_more_than_forty_ways,
     a_linked_worktree_is_as_closed_as_its_repository,
     what_is_not_to_be_read_is_not,
+    what_is_shown_of_what_is_hidden_can_be_read_and_not_written,
     what_was_opened_may_be_written,
     nothing_of_the_keeper_is_left_open_to_the_program,
 }
@@ -206,6 +207,43 @@ fn nothing_of_the_keeper_is_left_open_to_the_program() -> Outcome {
             assert!(text.contains(&format!("{name}:\t{zero}")), "{lock}: {text}");
         }
         assert!(text.contains("NoNewPrivs:\t1"), "{lock}: {text}");
+    }
+    Ok(())
+}
+
+fn what_is_shown_of_what_is_hidden_can_be_read_and_not_written() -> Outcome {
+    for lock in locks() {
+        let world = World::new()?;
+        let hidden = world.path("state/codriver");
+        let shown = hidden.join("r/sessions/s");
+        let own = shown.join("private");
+        let stage = world.path("stage");
+        std::fs::create_dir_all(&own)?;
+        std::fs::create_dir_all(&stage)?;
+        std::fs::write(hidden.join("r/other"), "hidden")?;
+        let walls = serde_json::json!({
+            "writable": [own], "readable": [shown], "unreadable": [hidden], "sealed": [],
+            "stage": stage, "layered": true,
+        });
+        let file = world.path("walls.json");
+        std::fs::write(&file, walls.to_string())?;
+        let script = format!(
+            "cat '{0}/receipts.jsonl'; cat '{1}/r/other'; echo x > '{0}/receipts.jsonl'; echo own > '{2}/f'; cat '{2}/f'",
+            shown.display(),
+            hidden.display(),
+            own.display()
+        );
+        let mut command = world.command(crate::world::PROGRAM);
+        command
+            .args(["confine", "--lock", lock, "--walls"])
+            .arg(&file);
+        let output = command.args(["--", "/bin/sh", "-c", &script]).output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(text, "{}\nown\n", "{lock}: {output:?}");
+        assert_eq!(
+            std::fs::read_to_string(shown.join("receipts.jsonl"))?,
+            "{}\n"
+        );
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::config::{Profile, Seat, Settings};
 use crate::confine::Lock;
 use crate::flow::channel::Ear;
 use crate::flow::config::Workplace;
+use crate::flow::confine::Shut;
 use crate::flow::failure::Failure;
 use crate::flow::launch::{self, Prepared, PrivateFolder};
 use crate::flow::pane::Launch;
@@ -108,8 +109,11 @@ impl Child {
             grounds.place,
             grounds.session,
             grounds.socket.as_deref(),
-            grounds.lock,
-            grounds.settings,
+            Shut {
+                lock: grounds.lock,
+                settings: grounds.settings,
+                show: &[],
+            },
         )?;
         let finder = Finder {
             role: role.word(),

@@ -51,6 +51,9 @@ pub(super) fn restrict(walls: &Walls, extent: Extent) -> Result<(), ConfineError
     for (path, access) in readable(walls, extent, read) {
         ruleset = allow(ruleset, &path, access)?;
     }
+    for path in &walls.readable {
+        ruleset = allow(ruleset, path, read)?;
+    }
     for path in &walls.writable {
         ruleset = allow(ruleset, path, all)?;
     }

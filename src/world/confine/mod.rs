@@ -27,6 +27,8 @@ pub use outlet::{bound_sockets, own_runtime, user};
 pub struct Walls {
     /// Folders and files that stay writable.
     pub writable: Vec<PathBuf>,
+    /// Folders inside those below that can be read all the same.
+    pub readable: Vec<PathBuf>,
     /// Folders and files whose content is not to be read.
     pub unreadable: Vec<PathBuf>,
     /// Sockets, and folders of sockets, that lead out.

@@ -219,6 +219,7 @@ impl Builder<'_> {
             .walls
             .writable
             .iter()
+            .chain(&self.walls.readable)
             .map(|path| Ok((path.clone(), hold(path)?)))
             .collect::<Result<_, ConfineError>>()?;
         for path in &self.walls.unreadable {
@@ -283,7 +284,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Covers a file or a folder; what is kept writable inside it is put back.
+    /// Covers a file or a folder; what is kept inside it is put back.
     fn cover(
         &self,
         path: &Path,
@@ -299,20 +300,22 @@ impl Builder<'_> {
                 Ok(()) => make_read_only(path, flags),
             };
         }
-        let inside: Vec<_> = kept
-            .iter()
-            .filter(|(kept, _)| kept.starts_with(path))
-            .collect();
+        let inside = kept.iter().filter(|(kept, _)| kept.starts_with(path));
+        let mut inside: Vec<_> = inside.collect();
+        // One may lie in another one.
+        inside.sort_by_key(|(kept, _)| kept);
         // One may pass through to what is kept, and list nothing.
         memory(path, 0o111)?;
         for (kept, held) in inside {
             let above = kept.parent().unwrap_or(path);
-            for folder in above.ancestors().take_while(|folder| *folder != path) {
-                make_folders(folder)?;
+            if !above.exists() {
+                make_folders(above)?;
             }
-            match held.metadata().is_ok_and(|found| found.is_dir()) {
-                true => make_folder(kept, 0o700)?,
-                false => make_file(kept, 0o600)?,
+            if !kept.exists() {
+                match held.metadata().is_ok_and(|found| found.is_dir()) {
+                    true => make_folder(kept, 0o700)?,
+                    false => make_file(kept, 0o600)?,
+                }
             }
             let from = format!("/proc/self/fd/{}", held.as_raw_fd());
             bind(Path::new(&from), kept)?;
