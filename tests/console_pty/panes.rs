@@ -14,6 +14,8 @@ fn what_is_typed_reaches_the_driver_and_its_echo_is_seen() -> Outcome {
     };
     tmux.see("no round yet")?;
     tmux.see("peer  demo")?;
+    // What is typed before the shell is ready is echoed by its terminal, in front of the prompt.
+    tmux.see("\n$")?;
     tmux.type_in("echo mark$((40+2))")?;
     tmux.see("$ echo mark$((40+2))")?;
     tmux.press(&["Enter"])?;
