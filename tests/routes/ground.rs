@@ -203,3 +203,10 @@ printf '{{"type":"system","subtype":"init","session_id":"s-1","model":"m-1"}}\n'
 printf '{{"type":"result","subtype":"success","is_error":false,"result":"%s"}}\n' "{result}""#
     )
 }
+
+/// Tells every file below a folder.
+pub(crate) fn walk(folder: &Path, tell: &mut dyn FnMut(&Path)) {
+    let mut found = Vec::new();
+    collect(folder, &mut found);
+    found.iter().for_each(|path| tell(path));
+}

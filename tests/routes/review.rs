@@ -94,7 +94,7 @@ fn falls_back(manner: Manner, more: &[&str], reason: FailureKind) -> Result<Stri
     let receipt = came.receipt.ok_or("a receipt")?;
     assert_eq!(receipt.brief.sha256, Digest::of(&brief));
     let told = ground.told(&came.called)?;
-    for planted in ["planted", SECRET, &server.port.to_string()] {
+    for planted in ["planted", SECRET, &format!("localhost:{}", server.port)] {
         let places: Vec<&str> = told.lines().filter(|line| line.contains(planted)).collect();
         // The test's own variable of that name is scrubbed from no place it was never in.
         assert!(places.is_empty(), "{planted}: {places:?}");
@@ -176,7 +176,8 @@ fn a_port_nobody_listens_at_is_unreachable() -> Test {
         "{:?}",
         came.called
     );
-    assert!(!ground.told(&came.called)?.contains(&port.to_string()));
+    let told = ground.told(&came.called)?;
+    assert!(!told.contains(&format!("127.0.0.1:{port}")), "{told}");
     Ok(())
 }
 
@@ -268,7 +269,10 @@ fn a_return_somebody_wrote_meanwhile_counts_and_the_answer_is_kept_aside() -> Te
         claude_says(r"Kept.\\n\\n## Verdict\\n\\nSHIP")
     );
     ground.runner("claude", &script)?;
-    let came = review(&ground, &[&RUTHLESS[..], &["--via", "claude"]].concat())?;
+    let came = review(
+        &ground,
+        &[&RUTHLESS[..], &["--via", "claude", "--no-confine"]].concat(),
+    )?;
     assert_eq!(came.called.status, Some(11), "{:?}", came.called);
     assert_eq!(came.review["word"], "FIX FIRST");
     assert_eq!(
@@ -294,7 +298,10 @@ fn a_runner_answers_and_two_runs_of_one_request_differ_in_the_route_alone() -> T
     let mut receipts = Vec::new();
     for via in ["claude", "host"] {
         let ground = Ground::new("[runner.claude]\n")?;
-        ground.runner("claude", &claude_says(&text.replace('\n', r"\\n")))?;
+        // Shut in or not, it can read its brief.
+        let reads = "brief=$(printf '%s' \"$*\" | sed -n 's/^The brief: //p')\ngrep -q 'What is reviewed' \"$brief\" || exit 9\n";
+        let says = claude_says(&text.replace('\n', r"\\n"));
+        ground.runner("claude", &format!("{reads}{says}"))?;
         let came = review(&ground, &[&RUTHLESS[..], &["--via", via]].concat())?;
         assert_eq!(came.called.status, Some(11), "{:?}", came.called);
         let mut receipt = serde_json::to_value(came.receipt.ok_or("a receipt")?)?;
@@ -330,15 +337,17 @@ printf '{{"type":"item.completed","item":{{"type":"agent_message","text":"%s"}}}
         )
     };
     let done = r#"printf '{"type":"turn.completed"}\n'"#;
-    let ground = Ground::new("[runner.codex]\n")?;
-    ground.runner("codex", &codex(r"Fine.\n\n## Verdict\n\nSHIP", done))?;
-    let came = review(&ground, &[&RUTHLESS[..], &["--via", "codex"]].concat())?;
-    assert_eq!(
-        (came.called.status, &came.review["route"]["ran"]),
-        (Some(0), &json!("codex")),
-        "{:?}",
-        came.called
-    );
+    for more in [&["--via", "codex"][..], &["--via", "codex", "--no-confine"]] {
+        let ground = Ground::new("[runner.codex]\n")?;
+        ground.runner("codex", &codex(r"Fine.\n\n## Verdict\n\nSHIP", done))?;
+        let came = review(&ground, &[&RUTHLESS[..], more].concat())?;
+        assert_eq!(
+            (came.called.status, &came.review["route"]["ran"]),
+            (Some(0), &json!("codex")),
+            "{:?}",
+            came.called
+        );
+    }
     for (text, end) in [
         (r"planted", done),
         (r"## Verdict\n\nSHIP", "exit 1"),
@@ -346,7 +355,10 @@ printf '{{"type":"item.completed","item":{{"type":"agent_message","text":"%s"}}}
     ] {
         let ground = Ground::new("[runner.codex]\n")?;
         ground.runner("codex", &codex(text, end))?;
-        let came = review(&ground, &[&RUTHLESS[..], &["--via", "codex"]].concat())?;
+        let came = review(
+            &ground,
+            &[&RUTHLESS[..], &["--via", "codex", "--no-confine"]].concat(),
+        )?;
         assert_eq!(
             came.review["route"]["ran"], "host",
             "{text}: {:?}",
@@ -399,7 +411,7 @@ fn a_request_that_is_open_is_asked_once_and_taken_up_again_when_its_opener_is_go
         "claude",
         &format!("touch {}; exec sleep 871", started.display()),
     )?;
-    let args = [&RUTHLESS[..], &["--via", "claude"]].concat();
+    let args = [&RUTHLESS[..], &["--via", "claude", "--no-confine"]].concat();
     let mut first = ground
         .command(&args)
         .stdout(Stdio::null())
@@ -433,15 +445,41 @@ fn a_request_that_is_open_is_asked_once_and_taken_up_again_when_its_opener_is_go
     Ok(())
 }
 
+/// Has somebody take the run's lock once the runner works, and hold it for so long.
+fn hold_lock(ground: &Ground, seconds: u64) -> std::thread::JoinHandle<Result<(), String>> {
+    let state = ground.at("state");
+    std::thread::spawn(move || {
+        let told = |error: std::io::Error| error.to_string();
+        for _ in 0..500 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            let (mut locks, mut sessions) = (Vec::new(), 0);
+            crate::ground::walk(&state, &mut |path| match path.file_name() {
+                Some(name) if name == "lock" => locks.push(path.to_path_buf()),
+                Some(name) if name == "brief.md" => sessions += 1,
+                _ => {}
+            });
+            // The brief is written behind the lock was let go.
+            if let (Some(lock), 1..) = (locks.first(), sessions) {
+                let file = fs::OpenOptions::new()
+                    .write(true)
+                    .open(lock)
+                    .map_err(told)?;
+                let operation = rustix::fs::FlockOperation::LockExclusive;
+                rustix::fs::flock(&file, operation).map_err(|error| error.to_string())?;
+                std::thread::sleep(std::time::Duration::from_secs(seconds));
+                return Ok(());
+            }
+        }
+        Err("no lock was ever there".to_owned())
+    })
+}
+
 #[test]
 fn a_lock_that_stays_held_keeps_the_answer_and_says_where() -> Test {
     let ground = Ground::new("[runner.claude]\n")?;
-    // While it works, somebody takes the run's lock and does not let go.
-    let script = format!(
-        "path=$(printf '%s' \"$*\" | sed -n 's/^The return: //p')\nlock=$(dirname \"$path\")/../../../lock\nsetsid flock \"$lock\" sleep 12 >/dev/null 2>&1 &\nsleep 1\n{}",
-        claude_says(r"Kept.\\n\\n## Verdict\\n\\nSHIP")
-    );
-    ground.runner("claude", &script)?;
+    let says = claude_says(r"Kept.\\n\\n## Verdict\\n\\nSHIP");
+    ground.runner("claude", &format!("sleep 2\n{says}"))?;
+    let holder = hold_lock(&ground, 14);
     let called = ground.call(&[&RUTHLESS[..], &["--via", "claude"]].concat())?;
     assert_eq!(called.status, Some(14), "{called:?}");
     assert!(
@@ -449,18 +487,20 @@ fn a_lock_that_stays_held_keeps_the_answer_and_says_where() -> Test {
         "{called:?}"
     );
     assert_eq!(ground.files("claude-return.md").len(), 1);
+    holder.join().map_err(|_| "the holder")??;
     Ok(())
 }
 
 #[test]
 fn the_receipt_of_a_fallback_is_written_although_the_lock_is_contended() -> Test {
     let ground = Ground::new("[runner.claude]\n")?;
-    let script = "path=$(printf '%s' \"$*\" | sed -n 's/^The return: //p')\nlock=$(dirname \"$path\")/../../../lock\nsetsid flock \"$lock\" sleep 6 >/dev/null 2>&1 &\nsleep 1\nexit 1";
-    ground.runner("claude", script)?;
+    ground.runner("claude", "sleep 2\nexit 1")?;
+    let holder = hold_lock(&ground, 7);
     let came = review(&ground, &[&RUTHLESS[..], &["--via", "claude"]].concat())?;
     assert_eq!(came.called.status, Some(11), "{:?}", came.called);
     assert_eq!((came.fallbacks.len(), came.run.fallbacks.len()), (1, 1));
     assert_eq!(came.run.tally.total, 1);
+    holder.join().map_err(|_| "the holder")??;
     Ok(())
 }
 
