@@ -54,6 +54,15 @@ impl Tmux {
     /// Starts the program once more, in a terminal of its own, behind the one that was left.
     pub(crate) fn again(&self, size: (u16, u16), args: &[&str]) -> Outcome {
         self.tell(&["kill-server"])?;
+        // A server that is asked to end listens a moment longer, and takes whoever comes then with it.
+        until("the end of the terminal's server", || {
+            let gone = Command::new("tmux")
+                .args(["-S", &self.socket, "list-sessions"])
+                .output()?;
+            Ok((!gone.status.success()).then_some(()))
+        })?;
+        // It may leave its socket; one that has gone is gone.
+        let _ = fs::remove_file(&self.socket);
         self.begin(size, args)
     }
 
