@@ -95,7 +95,7 @@ pub const CLIENTS: usize = 32;
 /// Reviewers that are clients of one console at the same time, beside the others.
 pub const REVIEWERS: usize = 8;
 /// Calls of one client at the same time.
-pub const CALLS: usize = 16;
+pub const CALLS: usize = 256;
 /// Longest that greeting a client, or being greeted, may take.
 pub const GREETING: Duration = Duration::from_secs(2);
 /// Longest that `poll_round` waits.

@@ -86,12 +86,35 @@ impl From<Written> for Described {
     }
 }
 
-/// A bundled schema. A client that puts it among its own needs no name of ours.
+/// A bundled schema. A client that puts it among its own needs no name of ours, and warns of sizes of numbers.
 fn bundled(text: &str) -> Map<String, Value> {
     let mut schema: Map<String, Value> =
         serde_json::from_str(text).expect("the bundled schema is well formed");
     schema.remove("title");
+    schema.values_mut().for_each(drop_sizes);
     schema
+}
+
+/// Takes out the formats that only say how wide a number is.
+fn drop_sizes(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            let is_size = fields
+                .get("format")
+                .and_then(Value::as_str)
+                .is_some_and(|name| {
+                    ["uint", "int", "double", "float"]
+                        .iter()
+                        .any(|size| name.starts_with(size))
+                });
+            if is_size {
+                fields.remove("format");
+            }
+            fields.values_mut().for_each(drop_sizes);
+        }
+        Value::Array(list) => list.iter_mut().for_each(drop_sizes),
+        _ => {}
+    }
 }
 
 /// The schema of a round's result, with the id it can be asked for again by.

@@ -5,7 +5,7 @@
 set -eu
 program=${1:-$(dirname "$0")/../../target/debug/codriver}
 program=$(cd "$(dirname "$program")" && pwd)/$(basename "$program")
-if ! command -v mcp-inspector-cli >/dev/null; then
+if ! command -v mcp-inspector >/dev/null; then
     echo 'skipped: the MCP inspector is not installed'
     exit 0
 fi
@@ -15,7 +15,7 @@ mkdir "$scratch/repo"
 cd "$scratch/repo"
 git init --quiet
 inspect() {
-    HOME=$scratch XDG_STATE_HOME='' XDG_RUNTIME_DIR='' timeout 120 mcp-inspector-cli "$program" --peer demo mcp "$@"
+    HOME=$scratch XDG_STATE_HOME='' XDG_RUNTIME_DIR='' timeout 120 mcp-inspector --cli "$program" --peer demo mcp "$@"
 }
 inspect --method tools/list | grep -q '"name": "discuss"'
 inspect --method prompts/list | grep -q '"name": "pair"'

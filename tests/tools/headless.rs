@@ -122,6 +122,20 @@ fn a_cancelled_call_ends_the_wait_and_not_the_round() -> Outcome {
 }
 
 #[test]
+fn a_hundred_quick_calls_are_all_answered() -> Outcome {
+    let world = World::new()?;
+    let settings = world.peer(&[ADJUST], 50, "")?;
+    let mut client = Client::start(&world, &["--config", &settings, "--peer", "demo"])?;
+    let begun = (0..100)
+        .map(|_| client.begin("ping", &json!({})))
+        .collect::<Result<Vec<_>, _>>()?;
+    for id in begun {
+        assert_eq!(client.finish(id)?["mode"], "headless");
+    }
+    client.leave()
+}
+
+#[test]
 fn two_calls_at_once_are_answered_in_their_order() -> Outcome {
     let world = World::new()?;
     let settings = world.peer(&[ADJUST, AGREE], 600, "")?;

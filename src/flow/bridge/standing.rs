@@ -114,7 +114,7 @@ mod tests {
         ];
         let of = |child: &Child| standing(i32::try_from(child.id()).ok(), &families);
         let found = [of(&peer), of(&stranger)];
-        let mut escaped = start(&["sh", "-c", "exec sleep 30"], "peer")?;
+        let mut escaped = start(&["sleep", "30"], "peer")?;
         let by_mark = of(&escaped);
         for child in [&mut peer, &mut stranger, &mut escaped] {
             child.kill()?;
