@@ -42,7 +42,9 @@ impl Drop for Asked {
 /// When it cannot be started or read.
 pub async fn call(args: &[OsString], folder: &Path, bound: usize) -> io::Result<Called> {
     process::keep_descriptors();
-    let child = Command::new(environment::own_program()?)
+    let mut command = std::process::Command::new(environment::own_program()?);
+    process::ask_to_end_with_us(&mut command);
+    let child = Command::from(command)
         .args(args)
         .current_dir(folder)
         .stdin(Stdio::null())

@@ -5,6 +5,8 @@
 
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 
 use rustix::io::{FdFlags, fcntl_getfd, fcntl_setfd};
 use rustix::process::{Pid, Signal};
@@ -184,6 +186,27 @@ fn whole_line(pid: i32, of: &impl Fn(i32) -> Option<Process>) -> Option<Vec<Proc
 /// Returns the short name of a process.
 pub fn name(pid: i32) -> Option<String> {
     Process::of(pid).map(|process| process.name)
+}
+
+/// Has a child asked to end when this program dies, however that comes; what it started it ends itself.
+pub fn ask_to_end_with_us(command: &mut Command) {
+    let parent = rustix::process::getpid();
+    let ask = move || {
+        #[cfg(target_os = "linux")]
+        rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+        if rustix::process::getppid() != Some(parent) {
+            return Err(io::Error::from(io::ErrorKind::NotFound));
+        }
+        Ok(())
+    };
+    #[expect(
+        unsafe_code,
+        reason = "only between fork and exec can a child ask to die with its parent"
+    )]
+    // SAFETY: between fork and exec it makes two system calls, and neither of them allocates or takes a lock.
+    unsafe {
+        command.pre_exec(ask);
+    }
 }
 
 /// Sees to it that no child inherits a descriptor beyond the standard three.

@@ -64,7 +64,9 @@ impl Running {
     /// Why it could not be started.
     pub fn start(order: &Order) -> io::Result<Self> {
         process::keep_descriptors();
-        let child = Command::new(&order.program)
+        let mut command = Command::new(&order.program);
+        process::ask_to_end_with_us(&mut command);
+        let child = command
             .args(&order.args)
             .env_clear()
             .envs(order.env.iter().map(|(name, value)| (name, value)))

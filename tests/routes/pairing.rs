@@ -271,6 +271,46 @@ fn an_interruption_leaves_its_receipt_and_no_process() -> Test {
 }
 
 #[test]
+fn a_runner_does_not_outlive_a_console_that_is_killed() -> Test {
+    for words in [&["--no-confine"][..], &[]] {
+        let ground = Ground::new(ENABLED)?;
+        // No word a shell would make its own process of: what is looked for is this test's alone.
+        let home = ground.at("");
+        ground.runner("claude", "exec sleep 875")?;
+        let mut child = ground
+            .command(&[words, &ASK[..]].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mark = home.display().to_string();
+        let runners = || -> usize {
+            let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+            let ours = entries.filter(|entry| {
+                let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
+                let words = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+                let about = String::from_utf8_lossy(&read("environ")).into_owned();
+                about.contains(&mark) && words.contains("875")
+            });
+            ours.count()
+        };
+        let until = |wanted: &dyn Fn(usize) -> bool| {
+            (0..500).any(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                wanted(runners())
+            })
+        };
+        assert!(
+            until(&|count| count > 0),
+            "the runner was started: {words:?}"
+        );
+        child.kill()?;
+        child.wait()?;
+        assert!(until(&|count| count == 0), "the runner is gone: {words:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_program_in_the_repository_is_never_started() -> Test {
     let ground = Ground::new(ENABLED)?;
     let trace = ground.at("trace");
