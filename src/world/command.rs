@@ -10,7 +10,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::child_end;
 
 /// How long output is still read when the program itself has ended and something it left behind holds its pipes.
 const AFTER_END: Duration = Duration::from_millis(200);
@@ -143,8 +145,7 @@ impl Group {
             Outlet::new(self.leader.stdout.take().map(OwnedFd::from)).map_err(read)?,
             Outlet::new(self.leader.stderr.take().map(OwnedFd::from)).map_err(read)?,
         ];
-        let handle = pidfd_open(Pid::from_child(&self.leader), PidfdFlags::empty())
-            .map_err(|error| read(error.into()))?;
+        let handle = child_end::of(&self.leader).map_err(read)?;
         let mut has_ended = false;
         loop {
             for outlet in &mut outlets {
@@ -178,7 +179,7 @@ impl Group {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(read(error.into())),
             }
-            if !has_ended && fds[0].revents().contains(PollFlags::IN) {
+            if !has_ended && fds[0].revents().intersects(PollFlags::IN | PollFlags::HUP) {
                 has_ended = true;
                 end = end.min(Instant::now() + AFTER_END);
             }

@@ -2,10 +2,10 @@
 
 pub mod binary;
 pub mod channel;
+mod child_end;
 pub mod clipboard;
 pub mod clock;
 pub mod command;
-#[cfg(target_os = "linux")]
 pub mod confine;
 pub mod demo_trace;
 pub mod editor;

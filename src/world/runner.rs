@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until};
 
-use super::process;
+use super::{child_end, process};
 use crate::limits;
 
 /// What is started: final, nothing is added to it on the way.
@@ -94,7 +94,7 @@ impl Running {
             )?,
             outlet(child.stderr.take().map(OwnedFd::from), limits::RUNNER_ERROR)?,
         ];
-        let handle = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
+        let handle = child_end::of(child)?;
         #[expect(
             unsafe_code,
             reason = "the only way to wait for a descriptor; it is owned and never changed"

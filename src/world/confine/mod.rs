@@ -5,20 +5,32 @@
 //! and a filter of system calls what Landlock does not know. Nothing here decides what may be written: that comes in
 //! as [`Walls`].
 
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
 mod filter;
+#[cfg(target_os = "linux")]
 mod keeper;
+#[cfg(target_os = "linux")]
 mod landlock;
+#[cfg(target_os = "linux")]
 mod namespace;
 mod outlet;
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
+#[cfg(target_os = "linux")]
 use rustix::thread::{self, CapabilitySet, CapabilitySets};
 use serde::{Deserialize, Serialize};
 
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{Ended, enter, keep_inside};
+#[cfg(target_os = "linux")]
 pub use keeper::{Ended, keep, keep_inside};
 pub use outlet::{bound_sockets, own_runtime, user};
 
@@ -114,6 +126,7 @@ impl Order {
 /// anew inside a namespace, calls [`keep_inside`] with the number and the order that stand behind them.
 ///
 /// Works once, and only while the process has a single thread. What it leaves open to a child are the standard streams.
+#[cfg(target_os = "linux")]
 pub fn enter(
     lock: Lock,
     walls: &Walls,
@@ -134,6 +147,7 @@ pub fn enter(
 }
 
 /// Gives up every capability but `kept` for good: also a program of the superuser starts without.
+#[cfg(target_os = "linux")]
 fn drop_privileges(kept: CapabilitySet) -> Result<(), ConfineError> {
     let failed =
         |error: rustix::io::Errno| ConfineError::lock("the privileges cannot be given up", error);
@@ -164,6 +178,7 @@ fn drop_privileges(kept: CapabilitySet) -> Result<(), ConfineError> {
     thread::set_capabilities(None, sets).map_err(failed)
 }
 
+#[cfg(target_os = "linux")]
 fn names(path: &Path) -> String {
     path.display().to_string()
 }
