@@ -115,6 +115,12 @@ pub(super) async fn run(
             "the runner {runner} is not enabled on this machine: its table `[runner.{runner}]` is missing"
         )));
     };
+    if own.server.is_some() {
+        // Nothing shuts a server in that the person runs, so what it reviews with could write.
+        return Ok(Ran::absent(format!(
+            "a server of {runner} is not asked yet; take `runner.{runner}.server` out, and {runner} is started instead"
+        )));
+    }
     if let Some(model) = &own.model {
         routes
             .allowed

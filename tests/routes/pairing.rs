@@ -271,6 +271,20 @@ fn an_interruption_leaves_its_receipt_and_no_process() -> Test {
 }
 
 #[test]
+fn a_server_that_cannot_be_asked_is_told_and_not_passed_over() -> Test {
+    let ground = Ground::new("[runner.opencode]\nserver = 'http://127.0.0.1:9/'\n")?;
+    ground.runner("opencode", "exec false")?;
+    let mut words = ASK;
+    words[5] = "opencode";
+    let called = ground.call(&words)?;
+    let round = called.json()?;
+    assert_eq!(round["fallback"]["reason"], "absent", "{called:?}");
+    let detail = round["fallback"]["detail"].as_str().unwrap_or_default();
+    assert!(detail.contains("runner.opencode.server"), "{detail}");
+    Ok(())
+}
+
+#[test]
 fn a_runner_does_not_outlive_a_console_that_is_killed() -> Test {
     for words in [&["--no-confine"][..], &[]] {
         let ground = Ground::new(ENABLED)?;
