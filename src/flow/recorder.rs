@@ -16,6 +16,9 @@ use crate::screen::Size;
 use crate::world::random;
 use crate::world::store::{Log, Store, StoreError};
 
+/// Most of the console's own events that are put off.
+const PENDING: usize = 256;
+
 const SESSION_FILE: &str = "session.json";
 
 /// What is known of a session before it starts.
@@ -50,6 +53,8 @@ pub struct Recorder {
     warnings: Vec<String>,
     /// Bytes of the console's own events.
     traced: u64,
+    /// The console's own events that are not written yet: nobody waits for them.
+    pending: Vec<(Duration, Event)>,
 }
 
 #[derive(Debug)]
@@ -86,6 +91,7 @@ impl Recorder {
             panes: Vec::new(),
             warnings: Vec::new(),
             traced: 0,
+            pending: Vec::new(),
         };
         if let Some(state) = &opening.state {
             match recorder.make_folder(state) {
@@ -237,6 +243,7 @@ impl Recorder {
 
     /// Records an event.
     pub fn event(&mut self, at: Duration, event: Event) {
+        self.write_traces();
         if let Some(log) = &self.events {
             self.store
                 .append(log, Entry::new(self.started, at, event).line());
@@ -245,12 +252,30 @@ impl Recorder {
 
     /// Records that the console was told something.
     pub fn saw(&mut self, at: Duration, trace: Trace) {
-        self.trace(at, Event::Saw(trace));
+        self.put_off(at, Event::Saw(trace));
     }
 
     /// Records that the console did something.
     pub fn did(&mut self, at: Duration, trace: Trace) {
-        self.trace(at, Event::Did(trace));
+        self.put_off(at, Event::Did(trace));
+    }
+
+    /// Keeps an event for when there is time; one that is recorded at once has those before it written first.
+    fn put_off(&mut self, at: Duration, event: Event) {
+        self.pending.push((at, event));
+        if self.pending.len() >= PENDING {
+            self.write_traces();
+        }
+    }
+
+    /// Writes the console's own events.
+    pub fn write_traces(&mut self) {
+        let mut pending = std::mem::take(&mut self.pending);
+        for (at, event) in pending.drain(..) {
+            self.trace(at, event);
+        }
+        // Its room is used again.
+        self.pending = pending;
     }
 
     /// Records what may be left out: where the disk does not follow, and beyond a bound.

@@ -402,6 +402,7 @@ impl Inner<'_> {
             self.show(draw);
             // Behind the drawing: the person does not wait for the disk.
             self.record();
+            self.recorder.write_traces();
             if is_output {
                 // As long as there is output nobody asks the system whether a key came.
                 yield_now().await;
