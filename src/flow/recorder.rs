@@ -16,7 +16,9 @@ use crate::screen::Size;
 use crate::world::random;
 use crate::world::store::{Log, Store, StoreError};
 
-/// Most of the console's own events that are put off.
+/// How long the console's own events are put off: to write them wakes another thread, and the echo of a key comes first.
+const PUT_OFF: Duration = Duration::from_millis(100);
+/// Most of them that are put off.
 const PENDING: usize = 256;
 
 const SESSION_FILE: &str = "session.json";
@@ -266,6 +268,11 @@ impl Recorder {
         if self.pending.len() >= PENDING {
             self.write_traces();
         }
+    }
+
+    /// When the console's own events are to be written at the latest; none when there are none.
+    pub fn traces_due(&self) -> Option<Duration> {
+        self.pending.first().map(|(at, _)| *at + PUT_OFF)
     }
 
     /// Writes the console's own events.

@@ -359,6 +359,7 @@ impl Inner<'_> {
                 decoder.next_deadline(),
                 self.frame_due(),
                 self.inflow_due(),
+                self.recorder.traces_due(),
                 conducted,
             ];
             let due = due.into_iter().flatten().min();
@@ -402,7 +403,10 @@ impl Inner<'_> {
             self.show(draw);
             // Behind the drawing: the person does not wait for the disk.
             self.record();
-            self.recorder.write_traces();
+            let now = self.clock.elapsed();
+            if self.recorder.traces_due().is_some_and(|due| now >= due) {
+                self.recorder.write_traces();
+            }
             if is_output {
                 // As long as there is output nobody asks the system whether a key came.
                 yield_now().await;
