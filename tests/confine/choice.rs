@@ -120,7 +120,7 @@ fn the_policy_is_explained_and_nothing_is_started() -> Outcome {
     let words = [
         "confine",
         "--harness",
-        "claude",
+        "codex",
         "--explain",
         "--",
         "touch",
@@ -130,7 +130,7 @@ fn the_policy_is_explained_and_nothing_is_started() -> Outcome {
     let text = String::from_utf8_lossy(&output.stdout);
     let home = world.path("home");
     for line in [
-        format!("write    {}", home.join(".claude/projects").display()),
+        format!("write    {}", home.join(".codex/auth.json").display()),
         format!("no read  {}", home.join(".ssh").display()),
         format!("no read  {}", world.path("state/codriver").display()),
         format!("sealed   {}", world.path("run").display()),
